@@ -4,7 +4,7 @@ is, what stands above it, where it stands among its siblings. Nothing is cut, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -318,11 +318,20 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
             for columns in described.unique_sets:
                 keys[table.name] += [column for column in columns if column not in keys[table.name]]
             if described.pool is None:
-                links = (*table.links, *_further_links(schema, table, keys))
+                links = (*_whole_links(schema, table), *_further_links(schema, table, keys))
                 values = tuple(name for name, column in described.columns.items() if column.kept)
-                table = replace(table, values=values, links=(*links, *_via(schema, table)))
+                table = replace(table, values=values, beside={}, links=(*links, *_via(schema, table)))
         whole.append(table)
     return tuple(replace(table, key=tuple(keys[table.name])) for table in whole)
+
+
+def _whole_links(schema: Schema, table: TableNeeds) -> Iterator[Link]:
+    """What a fit looks for column by column, as the references that they are."""
+    described = schema.tables[table.name]
+    yield from (link for link in table.links if link.kind != "public")
+    for name, declared in described.references.items():
+        if declared.kind == "public":
+            yield Link(name, "public", declared.table, described.reference_columns(name))
 
 
 def _further_links(schema: Schema, table: TableNeeds, keys: dict[str, list[str]]) -> list[Link]:

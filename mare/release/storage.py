@@ -8,8 +8,10 @@ the fit, and reported in words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import networkx as nx
 
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
@@ -56,20 +58,10 @@ def without_links(tables: tuple[ReflectedTable, ...], schema: Schema, references
     return tuple(replace(t, foreign_keys=tuple(key for key in t.foreign_keys if holds(t.name, key))) for t in tables)
 
 
-def _referred_first(tables: Mapping[str, ReflectedTable]) -> list[str]:
+def _referred_first(tables: Mapping[str, ReflectedTable]) -> Iterator[str]:
     """An order in which foreign keys point back; where they go round in a circle, the one that closes it points on."""
-    done: list[str] = []
-
-    def visit(name: str, waiting: tuple[str, ...]) -> None:
-        if name in done or name in waiting:
-            return
-        for foreign in tables[name].foreign_keys:
-            visit(foreign.table, (*waiting, name))
-        done.append(name)
-
-    for name in tables:
-        visit(name, ())
-    return done
+    referred: dict[str, Iterable[str]] = {name: [key.table for key in table.foreign_keys] for name, table in tables.items()}
+    return nx.dfs_postorder_nodes(nx.DiGraph(referred))
 
 
 def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable:

@@ -219,6 +219,9 @@ def given_links(
             elif isinstance(described, Stepped):
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
+    for whole in related.wholes:
+        if set(whole.columns) <= set(columns):
+            _public_codes(table, list(whole.columns), key_texts(columns, whole.columns), whole.keys)
     codes |= {presence(name): _given_presence(columns, schema.tables[table], name, len(parent)) for name in related.exists}
     for name in related.runs & set(columns):
         shared, nullable = numbered(key_texts(columns, [name])), schema.tables[table].columns[name].nullable

@@ -33,6 +33,7 @@ from .ending import EndOfSequences, Pacing, usual_gap
 from .fitted_tables import Chunk, FittedTables, decoding_draws
 from .possible_codes import REDRAWS, LastOfItem, choice_of, keep_apart, step_targets
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
+from .whole_keys import bring_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +120,7 @@ def fill_rows(run: Run, table: str) -> None:
             ends.mend(index, str(step))
         growing.end(index, {**codes["head"], **codes["rows"]})
     redraw_rest(run, table, groups)
+    bring_together(run, table, np.arange(placed.rows, dtype=np.int64))
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
 
@@ -193,6 +195,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
             for part, settled in drawn.items():
                 run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
             redraw_rows(run, table, list(drawn.values()), rows, f"{label} {attempt}")
+            bring_together(run, table, rows, f"{label} {attempt}")
             # Another code leads to another row.
             if "head" in drawn:
                 run.resolve(table, placed.codes["head"], placed.targets, rows)
@@ -200,6 +203,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
         columns = run.made.codecs[table].columns
         related, shared = run.related(table), {held.column for held in run.made.codecs[table].shared}
+        shared |= {part for whole in related.wholes for part in whole.parts if isinstance(part, str)}
         coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
         choices = {
             name: choice_of(column)

@@ -204,6 +204,8 @@ class Determined(Strict):
     """A part of a date: `{of: admittime, unit: year}`."""
     lookup: Lookup | None = None
     """A description by code: `{table: d_icd, column: long_title, by: icd_code}`."""
+    goes_with: str | None = None
+    """What stands beside that column's value in the rows, as a name beside its code: `drug_name` goes with `drug_code`."""
     next: str | None = None
     """The next row's value of this column (`outtime` is the next `intime`); NULL on the last row."""
     elapsed: Elapsed | None = None
@@ -278,6 +280,8 @@ class Determined(Strict):
             yield from map(Anchor.parse, (self.elapsed.since, self.elapsed.until))
         if self.lookup is not None:
             yield from (Anchor(SAME_ROW, name) for name in self.lookup.by)
+        if self.goes_with is not None:
+            yield Anchor(SAME_ROW, self.goes_with)
 
     def looks_back(self, own: Collection[str]) -> bool:
         """Whether the row before it has a say."""
@@ -286,7 +290,7 @@ class Determined(Strict):
 
 TOTALS = ("count", "sum", "mean", "min", "max", "first_of", "last_of")
 """Ways to take the rows of a table below together."""
-WAYS = ("copy_of", "expression", "when", "part", "lookup", "next", "elapsed", *TOTALS)
+WAYS = ("copy_of", "expression", "when", "part", "lookup", "goes_with", "next", "elapsed", *TOTALS)
 
 
 def tested_anchor(column: str, own: Collection[str]) -> Anchor:

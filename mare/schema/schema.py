@@ -116,6 +116,13 @@ class Table(Strict):
         """The name of the reference that this column is part of."""
         return next((name for name in self.references if column in self.reference_columns(name)), None)
 
+    def drawn_reference(self, name: str) -> Reference | None:
+        """The reference that a model draws under this name: its own, or a column's of one that is drawn column by column."""
+        if name in self.references:
+            return self.references[name]
+        of = (link for label, link in self.references.items() if name in self.reference_columns(label))
+        return next((link for link in of if link.kind == "public"), None)
+
     @property
     def unique_sets(self) -> tuple[tuple[str, ...], ...]:
         """Sets of columns that no two rows share: the key, and what else is unique."""

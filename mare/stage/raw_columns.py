@@ -90,10 +90,9 @@ class StagedColumn:
 
     @property
     def _value(self) -> str:
-        values = self._table.needs.values
-        if self.column not in values:
+        if self.column not in self._table.needs.values:
             raise InternalError(f"{self.name} is not staged as a modelled column")
-        return f"v{values.index(self.column)}"
+        return self._table.needs.value_sql(self.column)
 
 
 @dataclass(frozen=True, eq=False)

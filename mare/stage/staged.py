@@ -333,7 +333,7 @@ class Staged:
         names = staged.needs.values
         if not names:
             return {}
-        columns = ", ".join(f"v{i}" for i in range(len(names)))
+        columns = ", ".join(map(staged.needs.value_sql, names))
         rows = self.connection.sql(f"SELECT {columns} FROM {staged.raw}").to_arrow_table()
         return {name: _taken(rows.column(i), staged.row) for i, name in enumerate(names)}
 

@@ -192,7 +192,8 @@ def _words(met: Met, schema: Schema) -> str:
     of = f"{met.rows:,} of {met.of:,}"
     column = schema.tables[met.table].columns.get(met.column)
     if met.kind == "nowhere":
-        return f"{of} keys are not in {schema.tables[met.table].references[met.column].table}"
+        reference = schema.tables[met.table].drawn_reference(met.column)
+        return f"{of} keys are not in {reference.table if reference is not None else 'the public table'}"
     if met.kind == "null":
         return f"{of} are NULL, and it is not nullable: they would be drawn anew. Write nullable: true if they mean something"
     if met.kind == "unreadable":

@@ -59,7 +59,7 @@ def init(
     peek: Annotated[
         bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    overwrite: Annotated[bool, typer.Option("--replace", "--force", help="Overwrite the file, if it is a schema.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
     from mare.installed import has_fakes
@@ -67,7 +67,7 @@ def init(
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
 
-    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=force, option="--force")
+    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=overwrite)
     days = None if between is None else (between[0].date(), between[1].date())
     if like is not None:
         if entity is not None or peek or peek_types:

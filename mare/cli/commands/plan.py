@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -185,7 +185,7 @@ def _legend(made: Plan) -> list[str]:
         "largest: cells of the largest cross-tab that the model measures, at most",
         "S: rows that one entity may have in the group, by caps that are enforced",
         f"share: of the models' {100 * made.phases.models:.3g} %, by the rule {made.allocation!r} ({rest})",
-        "noise: standard deviation on every cell, if nothing but S bounds what an entity adds",
+        "noise: standard deviation on every cell, where nobody counts for more rows than entities have on average",
         "rows/cell: mean count in the largest cross-tab; fine from 4 times the noise, drowns below the noise",
     ]
 
@@ -246,10 +246,10 @@ class _Column:
     """Right-aligned, and left out where the page is narrow."""
     rank: int = 0
     """Of two numbers the one with the lower rank goes first."""
-    width: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.width = max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
+    @property
+    def width(self) -> int:
+        return max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
 
 
 def groups_table(made: Plan, width: int) -> Table:

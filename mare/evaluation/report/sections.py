@@ -117,13 +117,13 @@ def sequence_section(evaluation: Evaluation) -> str:
 def risk_section(risk: Risk) -> str:
     """Every attack beside whom it should not gain over, worst first."""
     attacks = sorted(risk.attacks, key=lambda attack: -attack.excess.lower)
-    head = ["attack", "right about people", "success", "baseline", "which is", "verdict"]
+    head = ["attack", "verdict", "right about people", "success", "baseline", "which is"]
     notes = "".join(f"<li>{escape(note)}</li>" for note in risk.notes)
     against = "; ".join(f"{word}: {words}" for words, word in _AGAINST.items())
     played = {attack.kind for attack in risk.attacks}
     explained = "".join(f"<dt>{kind}</dt><dd>{words}</dd>" for kind, words in _ATTACKS.items() if kind in played)
     return f"""<p>{escape(in_short(risk))}</p>
-{table(head, map(_attack, attacks), (2, 3))}
+{table(head, map(_attack, attacks), (3, 4))}
 <p class="quiet">The bar is the interval of the success, the line its baseline. {against}.
 Success beyond the hold-out or a coin is a leak. An interval that is too wide says nothing either way.</p>
 <ul>{notes}</ul>
@@ -137,11 +137,11 @@ def _attack(attack: Attack) -> list[str]:
     mood = {"A LEAK": "no", "no sign": "trust"}.get(attack.in_words, "coarse")
     return [
         Markup(f"{escape(attack.kind)}<br><small>{escape(attack.about)}</small>"),
+        Markup(f'<span class="tag {mood}">{escape(attack.in_words)}</span>'),
         Markup(f'<span class="interval">{_interval(attack.success, mood)}{mark}</span>'),
         f"{attack.success.value:.1%}",
         "" if reference is None else f"{reference.value:.1%}",
         _AGAINST[attack.against],
-        Markup(f'<span class="tag {mood}">{escape(attack.in_words)}</span>'),
     ]
 
 

@@ -34,8 +34,8 @@ _CLEAR_OF_NOISE = 20.0
 """A table whose average cell is below so many deviations of its noise is counted pair by pair, where it can be."""
 _CLEAR_BEGINNING = 500.0
 """First rows have tables of their own where so many cells of one would stand clear of the noise."""
-_LONG = 4.0
-"""Of shorter sequences first rows are a large part of all: the tables of all rows tell enough of them. So they do of numbers of
+_LONG = 2.0
+"""Of shorter sequences first rows are most of all: the tables of all rows tell enough of them. So they do of numbers of
 children, whatever the length."""
 _RATES = 0.005
 """Share for how often columns repeat their previous value."""
@@ -76,12 +76,14 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
     rest = max(1e-9, curator.remaining - settings.structure)
     rows = max([entities, *task.told_by.values()])
-    evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows, bool(task.lags))
+    noise = min(_expected_noise(task, settings, single, rest) for single in exact)
+    evidence = Evidence(entities, one_way, noise, rows, bool(task.lags))
     room = min(evidence.clear_cells, rows / _ROWS_A_CELL)
     apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
     candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above, evidence.tau)
     search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
     families = search(curator, candidates, settings, evidence).run()
+    carried = {family.column: carried[family.column] for family in families if family.repeats}
     # What the search did not use goes to the families.
     asked = [candidates.parts(family) for family in families]
     counted = curator.counts([part for parts in asked for part in parts], curator.remaining, _clip(curator, settings))
@@ -148,7 +150,9 @@ def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]
 def _expected_noise(task: Task, settings: Settings, single: Measured, share: float) -> float:
     """What a cell of the families will be off by, all measured together with this share, as a fraction of all rows.
 
-    Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε.
+    Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε. Tables
+    that were measured apart have clips of their own, and in families rows fall into more cells than in any of them: the narrowest
+    clip is nearest to theirs. A wide one may be a bad choice: where nobody has rows enough to be cut, all wide ones look alike.
     """
     counts = len(task.counts & set(task.columns))
     own = single.counts.marginal.axes[0].column in task.counts

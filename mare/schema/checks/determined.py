@@ -4,7 +4,6 @@ expressions, cases and conditions."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
@@ -27,6 +26,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
 from .anchors import resolve
+from .tables import circle_in
 
 _TIMES = ("moment", "clock")
 """Orders between whose values time passes."""
@@ -45,6 +45,8 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _part(layout, table, how.part, (*path, "part"))
     if how.lookup is not None:
         yield from _lookup(layout, table, column, how.lookup, (*path, "lookup"))
+    if how.goes_with is not None:
+        yield from _goes_with(layout, table, described, how.goes_with, path)
     if how.next is not None:
         yield from _next(layout, table, described, how.next, path)
     if how.elapsed is not None:
@@ -92,6 +94,21 @@ def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path)
     if key is not None and len(key) != len(lookup.by):
         what = f"{len(lookup.by)} columns look up a key of {len(key)} ({listed(key)})"
         yield Fault((*path, "by"), what, f"Name a column for each of {listed(key)}")
+
+
+def _goes_with(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
+    here = (*path, "goes_with")
+    known = layout.columns(table)
+    lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn]
+    if not isinstance(described, Listed):
+        yield Fault(here, f"what goes with a value is one of a list, and not a {described.type}", "Write `type: category`")
+    if layout.roles[table] == "pool":
+        yield Fault(here, "nothing is learned in a pool, pairs included", "Write `values: […]`")
+    elif name not in known:
+        yield no_column(here, name, table, lists)
+    elif name not in lists:
+        what = f"{name} is not one of a list that is drawn, so nothing can be known to go with it"
+        yield Fault(here, what, f"Name one of {listed(lists)}; what a public table tells of a code is a `lookup`")
 
 
 def _next(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
@@ -189,22 +206,17 @@ def _circles(layout: Layout) -> Iterator[Fault]:
     """Every circle of anchors and determined columns, within a row or from row to row."""
     columns = {(table, column): described for table, column, described, _ in layout.described_columns}
     graph = {node: {n for n in _needs(layout, *node, described) if n in columns} for node, described in columns.items()}
-    while True:
-        try:
-            TopologicalSorter(graph).prepare()
-            return
-        except CycleError as error:
-            loop: list[Node] = error.args[1]
-            tables = {table for table, _ in loop}
-            if len(loop) > 2 or columns[loop[0]].determined is not None:
-                shown = [column if len(tables) == 1 else f"{table}.{column}" for table, column in loop]
-                what = f"these depend on each other: {' → '.join(shown)}"
-                remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
-                if any(columns[node].determined is not None for node in loop):
-                    remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
-                yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
-            for before, after in pairwise(loop):
-                graph[after] = graph[after] - {before}
+    while loop := circle_in(graph):
+        if len(loop) > 2 or columns[loop[0]].determined is not None:
+            one_table = len({table for table, _ in loop}) == 1
+            shown = [column if one_table else f"{table}.{column}" for table, column in loop]
+            what = f"these depend on each other: {' → '.join(shown)}"
+            remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
+            if any(columns[node].determined is not None for node in loop):
+                remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
+            yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
+        for before, after in pairwise(loop):
+            graph[after] = graph[after] - {before}
 
 
 def find_formula(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:

@@ -6,17 +6,20 @@ database at the end.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from math import prod
+from typing import TypeVar
 
 from mare.schema.columns import Column, Identifier, Ordinal, Position, Text
 from mare.schema.columns.column import repeated
 from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW
+
+Node = TypeVar("Node", str, tuple[str, str])
 
 
 def find_names(layout: Layout) -> Iterator[Fault]:
@@ -73,7 +76,8 @@ class _Before:
 
 def find_cycles(layout: Layout) -> Iterator[Fault]:
     edges = list(_edges(layout))
-    while (loop := _loop(layout, edges)) is not None:
+    names = dict.fromkeys([*layout.schema.tables, *(e.then for e in edges)])
+    while loop := circle_in({name: [e.first for e in edges if e.then == name] for name in names}):
         inside = [e for a, b in pairwise(loop) for e in edges if (e.first, e.then) == (a, b)]
         breakable = [".".join(map(str, e.path)) for e in inside if e.breakable]
         remedy = "Only parents make this cycle: one of these tables has another parent, or none"
@@ -101,15 +105,13 @@ def _edges(layout: Layout) -> Iterator[_Before]:
                 yield _Before(name, link.table, path, True)
 
 
-def _loop(layout: Layout, edges: list[_Before]) -> list[str] | None:
-    graph: dict[str, list[str]] = {name: [] for name in layout.schema.tables}
-    for edge in edges:
-        graph.setdefault(edge.then, []).append(edge.first)
+def circle_in(graph: Mapping[Node, Collection[Node]]) -> list[Node]:
+    """Nodes that need each other, from one of them back to it; none where there is an order."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         return list(error.args[1])
-    return None
+    return []
 
 
 def find_sees(layout: Layout) -> Iterator[Fault]:
@@ -183,7 +185,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
         return None
     if any(_is_identifier(layout, name, c, known.get(c)) for c in columns):
         return None
-    within_parent = bool(foreign) and foreign <= key
+    within_parent = bool(foreign) and (foreign <= key or _names_parent(layout, name, key))
     rest = [c for c in columns if c not in foreign]
     if within_parent and (layout.row_cap(name) in (None, 1) or not rest):
         return None
@@ -196,6 +198,15 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     if not within_parent:
         return "it does not hold the foreign key to the parent" if foreign else "all of its columns are modelled"
     return _too_few(layout, name, rest, known)
+
+
+def _names_parent(layout: Layout, name: str, key: Collection[str]) -> bool:
+    """Whether a part of the foreign key is in the key that says which parent it is: the foreign key may say more."""
+    link = layout.schema.parent(name)
+    if link is None or link.table not in layout.schema.tables or link.column is None:
+        return False
+    there = link.references or layout.schema.tables[link.table].key or ()
+    return layout.is_unique(link.table, [other for column, other in zip(link.column, there, strict=False) if column in key])
 
 
 def _is_identifier(layout: Layout, name: str, column: str, described: Column | None) -> bool:

@@ -191,7 +191,7 @@ class Category(LearnedList):
     @property
     def is_unlimited(self) -> bool:
         """Whether its list is learned, and nobody has said how long it may be."""
-        return self.is_learned and self.max_values is None
+        return (self.is_learned or self.goes_with is not None) and self.max_values is None
 
     @property
     def most_codes(self) -> int | None:

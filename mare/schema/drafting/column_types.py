@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from mare.schema.columns.unmodelled import LONGEST, FakeKind
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds, only_its_type_bounds, years_before
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
@@ -147,19 +147,6 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
         note = Note("fresh keys of this form; write the form of your own")
         return Entry(column.name, {"type": "identifier", "generate": "pattern", "pattern": pattern}, (note,))
     return None
-
-
-def code_meant(table: ReflectedTable, column: ReflectedColumn) -> str | None:
-    """The code that a text spells out beside it: `DESCRIPTION` of `CODE`, `drug_display` of `drug_cd`. Not a bare name or text,
-    which may be anybody's."""
-    *stem, last = words(column.name) or ("",)
-    if column.kind != "string" or last not in (_MEANINGS if not stem else (*_MEANINGS, "name", "text")):
-        return None
-    codes = {words(other.name): other.name for other in table.columns if words(other.name)[-1:] in (("code",), ("cd",))}
-    return next((name for parts, name in codes.items() if tuple(stem) in (parts, parts[:-1])), None)
-
-
-_MEANINGS = ("description", "desc", "display", "title", "label", "term")
 
 
 def draft_pool_column(column: ReflectedColumn, facts: PublicFacts, beside: Collection[str] = ()) -> Entry:

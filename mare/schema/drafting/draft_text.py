@@ -218,6 +218,7 @@ TOPICS: Mapping[str, str] = {
     "ids": "ids that lead to no table: made anew, so that equal ones come apart, unless rows that follow each other share them "
     "(runs: true); few of them? type: category, learn: true",
     "codes": "taken for codes, by their names",
+    "pairs": "taken for what a code of the same row is called, and learned with it; may it be anything beside it? learn: true",
     "flags": "taken for 0 and 1 alone",
     "texts": "dates stored as text, read as their format says: is it this one?",
     "positions": "taken for the row's number within its parent; does it count anew? within: […]",

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
@@ -288,6 +289,8 @@ def draft_columns(
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
+    ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
+    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 
@@ -364,6 +367,15 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             source = target.column(entry.name) if target is not None else None
             one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
             if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
+                found: dict[str, FieldValue] = {"table": link.target, "column": source.name, "by": link.columns[0]}
+                if (
+                    is_name(entry.name)
+                    and "learn" in entry.fields
+                    and (not survey.may_be_null(link) or "nullable" in entry.fields)
+                ):
+                    why = review(f"what {link.target} calls it, by its name?", "worked out")
+                    kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
+                    return Entry(entry.name, kept, (why,)).with_fields({"determined": {"lookup": found}})
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))
@@ -384,7 +396,7 @@ def _during(survey: Survey, entry: Entry, family: Family | None, order: str | No
     """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
     if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
         return entry
-    if survey.reflection.table(family.parent.target) is None:
+    if survey.reflection.table(family.parent.target) is None or str(entry.fields.get("before", "")).startswith("parent."):
         return entry
     interval = main_interval(survey.table(family.parent.target))
     if interval is None:

@@ -20,6 +20,7 @@ from mare.models.privbayes.noisy_tables import conditional, one_axis, rake, shri
 from mare.models.privbayes.settings import Settings
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
+from tests.views import array_view
 
 HUGE = Budget(1e5, 1e-9)
 counts = arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 5)), elements=st.floats(-50, 100))
@@ -59,10 +60,30 @@ def test_first_rows_have_a_network_of_their_own_where_sequences_are_long_and_noi
         assert isinstance(model, FittedPrivBayes)
         return model.beginning is not None
 
-    assert begins(HUGE, 10.0)
-    assert not begins(HUGE, 2.0)
+    assert begins(HUGE, 3.5)
+    assert not begins(HUGE, 1.5)
     assert not begins(HUGE, 10.0, first_rows=0.0)
     assert not begins(Budget(0.5, 1e-9), 10.0)
+
+
+def test_short_sequences_begin_where_they_should_when_later_rows_leave_no_room_for_it() -> None:
+    """Failure probability below 1e-6. Stays of three rows each: half of the first wards are those of the kind of stay, every
+    other follows from the ward before, and a table has room for one of the two. From that of all rows, a sixth would be right."""
+    rng, stays = np.random.default_rng(6), 2000
+    kind = rng.integers(0, 6, stays)
+    first = np.where(rng.random(stays) < 0.5, kind, rng.integers(0, 6, stays))
+    ward = (first[:, None] + np.arange(3)) % 6
+    before = np.column_stack([np.full(stays, 6), ward[:, :2]])
+    columns, seen = Domain.of([("ward", 6)]), Domain.of([("kind", 6), ("visits.ward[-1]", 7)])
+    codes = {"ward": ward.ravel(), "kind": np.repeat(kind, 3), "visits.ward[-1]": before.ravel()}
+    of_view = {name: column.astype(np.uint8) for name, column in codes.items()}
+    view = array_view(np.repeat(np.arange(stays), 3), of_view, seen.merge(columns), order=np.tile(np.arange(3), stays), cap=3)
+    lags = {"visits.ward[-1]": ("ward", 1)}
+    asked = Task("visits.rows", columns, seen, settle_options(PrivBayesModel(), {"parents": 1}), lags, length=3.0)
+    model = PrivBayesModel().fit(curator_over(view, HUGE)[0], asked)
+    kinds = np.tile(np.arange(6, dtype=np.uint8), 1000)
+    drawn = model.sample(Codes(6000, {"kind": kinds, "visits.ward[-1]": np.full(6000, 6, dtype=np.uint8)}), rng)["ward"]
+    assert (drawn == kinds).mean() == pytest.approx(1 / 2 + 1 / 12, abs=0.08)
 
 
 def test_no_family_has_more_cells_or_parents_than_allowed() -> None:

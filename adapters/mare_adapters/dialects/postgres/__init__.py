@@ -226,7 +226,7 @@ def copied_batches(
     """All rows, in the batches and the types in which every source gives them. ``forms`` are the columns in SQL."""
     columns, names, table = asked.delivered, asked.names, asked.table.name
     selected = ", ".join(f"{form} AS c{number}" for number, form in enumerate(forms))
-    query = f"SELECT {selected} FROM {quoted(str(asked.stored.schema))}.{quoted(asked.stored.name)}"
+    query = f"SELECT {selected} FROM {asked.stored.relation}"
     empty = True
     stored = connection.info.parameter_status("server_encoding") or "UTF8"
     with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING '{stored}')") as blocks:
