@@ -114,8 +114,13 @@ class GreedySearch:
     def run(self) -> list[Family]:
         families: list[Family] = []
         placed: list[str] = []
-        carried = {name: before for name, before in self._candidates.carried.items() if not self._is_told_above(name, before)}
+        told_above = {name: self._told_above(name, before) for name, before in self._candidates.carried.items()}
+        carried = {name: before for name, before in self._candidates.carried.items() if told_above[name] is None}
         self._candidates = replace(self._candidates, carried=carried)
+        for name, parent in told_above.items():
+            if parent is not None:
+                families.append(self._further(self._candidates.alone(name).joined(parent), placed, self._most - 1))
+                placed.append(name)
         for name in (name for name in self._candidates.columns if name in carried):
             families.append(self._further(self._candidates.repeating(name), placed, self._most - 1))
             families.append(self._further(self._candidates.alone(name), placed, self._most))
@@ -133,16 +138,21 @@ class GreedySearch:
                 placed.append(start.column)
         return families
 
-    def _is_told_above(self, name: str, before: str) -> bool:
-        """Whether something else than the row before tells more of a column that could be carried: who charges at home comes back
-        there from wherever they were, and what is new in a row tells that worse than the row itself."""
+    def _told_above(self, name: str, before: str) -> Axis | None:
+        """What, if anything, tells more than the row before of a column that could be carried: who charges at home comes back
+        there from wherever they were, and what is new in a row tells that worse than the row itself. Of many that tell nothing
+        the best looks better by chance, and a column that is not carried for it would change in every row: so it has to tell
+        more than that."""
         alone, lags = Family(Axis(name), ()), self._candidates.task.lags
         others = [axis for axis in self._candidates.allowed(alone, ()) if axis.column not in lags]
         if not self._left or not others:
-            return False
-        families = [alone.joined(parent) for parent in (Axis(before), *others)]
-        scored: list[Candidate | None] = [TvdToReleased(f.child, f.parents, self._released[name]) for f in families]
-        return self._choose(scored, [self._penalty(alone, parent) for parent in (Axis(before), *others)]) > 0
+            return None
+        offered = [Axis(before), *others]
+        scored: list[Candidate | None] = [TvdToReleased(alone.child, (axis,), self._released[name]) for axis in offered]
+        doubt = self._curator.blur(self._pick) * log(len(offered))
+        penalties = [self._penalty(alone, axis) + (doubt if place else 0.0) for place, axis in enumerate(offered)]
+        picked = self._choose(scored, penalties)
+        return offered[picked] if picked else None
 
     def _sharp_picks(self, wanted: int) -> int:
         """How many choices can be paid for so that each is sharp enough: b entities behind is chosen e times less often, and of m
