@@ -125,7 +125,8 @@ def _select(needs: TableNeeds, chain: Sequence[TableNeeds]) -> str:
     if needs.owned_by:
         return " UNION ALL ".join(_by_reference(chain[places[table]], places[table], name) for table, name in needs.owned_by)
     if needs.parent is None:
-        keys = [f"k{i}" for i in range(len(needs.key))]
+        # Others may refer to more than tells entities apart, and that may be NULL.
+        keys = [f"k{i}" for i in (needs.uniques[0] if len(needs.uniques) == 1 else range(len(needs.key)))]
         there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
         return f"SELECT *, ['{PLAIN}', {', '.join(keys)}] AS entity FROM raw WHERE {there}"
     foreign = [f"f{i}" for i in range(len(needs.foreign))]

@@ -103,6 +103,7 @@ class WithoutEntity(HeldSource):
         if needs.parent is None:
             return self.removal.keys[needs.name]
         lost = {tuple(key[place] for place in needs.refers) for key in self.removal.keys[needs.parent]}
+        lost = {key for key in lost if None not in key}  # a foreign key that is NULL leads nowhere
         if self.removal.dangling is not None and self.removal.dangling[:2] == (needs.parent, places_text(needs)):
             lost |= {self.removal.dangling[2]} if needs.orphans == "entity" else set()
         return frozenset(lost)
