@@ -5,11 +5,10 @@ P(χ²_d ≥ d + 2√(dx) + 2x) ≤ e^-x (Laurent and Massart 2000): with x = 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 _SURPRISE = 20.0
 _LEAST = 25.0
@@ -33,13 +32,3 @@ def chi_squared_excess(observed: ArrayLike, probabilities: ArrayLike) -> float:
     assert freedom >= 1, "one bin cannot be wrong"
     statistic = float(((counts - expected) ** 2 / expected).sum())
     return statistic / (freedom + 2 * sqrt(freedom * _SURPRISE) + 2 * _SURPRISE)
-
-
-def kolmogorov_excess(drawn: NDArray[np.int64], cumulative: Sequence[float], first: int) -> float:
-    """The largest gap between the draws' distribution and P(X ≤ first + i) = cumulative[i], in units of its limit.
-
-    P(√n·gap > c) ≤ 2e^(-2c²) (Massart 1990), also for discrete laws: c = 3.25 is one seed in 7·10⁸.
-    """
-    ordered = np.sort(drawn)
-    reached = np.searchsorted(ordered, np.arange(first, first + len(cumulative)), side="right") / len(drawn)
-    return float(np.abs(reached - np.asarray(cumulative)).max() * sqrt(len(drawn)) / 3.25)

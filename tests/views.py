@@ -45,9 +45,6 @@ class ArrayView:
     def counts(self, marginals: Sequence[Marginal], weights: Integers | None = None) -> list[Integers]:
         return kernel.count_dense(self.coded, marginals, weights)
 
-    def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
-        return kernel.count_sparse(self.coded, marginal, weights)
-
     def beginnings(self) -> ArrayView:
         first = self.position == 0
         columns = {name: codes[first] for name, codes in self.columns.items()}

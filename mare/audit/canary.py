@@ -22,7 +22,7 @@ likelihood ratio of what was released, o. The normalisers are the same on both s
 
     discrete Gaussian   Σ ((o - b)² - (o - a)²) / 2σ²        discrete Laplace   Σ (|o - b| - |o - a|) / b
 
-of a choice it is the difference of the two log-chances of what was chosen. Lists (sparse cells, learned values) are left
+of a choice it is the difference of the two log-chances of what was chosen. Lists of learned values are left
 out: a test that looks at less is a weaker test, never a wrong one.
 
 Questions may depend on earlier answers. The ratio of a whole release is then the sum over its answers, each given those

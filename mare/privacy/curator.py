@@ -9,7 +9,6 @@ and refuses whatever it does not understand. Each kind of answer is a module of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 from mare.domain import Coarsenings, Domain, Marginal
 from mare.errors import BudgetError, PrivacyError
@@ -19,7 +18,6 @@ from .answers.clipping import AnyClip, ChosenClip, Clip
 from .answers.counts import NoisyCounts, NoisySize, answer_counts, answer_entities
 from .answers.scoring import NoisyScores, answer_scores
 from .answers.selecting import Selected, answer_select, quote_choice
-from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .learner import Learner
@@ -39,7 +37,6 @@ __all__ = [
     "NoisyScores",
     "NoisySize",
     "Selected",
-    "SparseCounts",
 ]
 
 
@@ -149,28 +146,14 @@ class Curator:
         times less often. Public, and free: nothing is asked."""
         return quote_choice(self._till, UNIT, share).scale / UNIT
 
-    @overload
-    def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, minimum: None = None
-    ) -> list[NoisyCounts]: ...
-
-    @overload
-    def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, *, minimum: int
-    ) -> list[SparseCounts]: ...
-
-    def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, minimum: int | None = None
-    ) -> list[NoisyCounts] | list[SparseCounts]:
+    def counts(self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None) -> list[NoisyCounts]:
         """Noisy cross-tabs of the view's rows, measured together and paid by one charge.
 
         With a ``clip`` every entity is scaled by one factor for all of them, and the noise follows the clip instead of the
         cap; the values then come in units of 1/denominator of a row. `Clip.chosen` picks the bound with a part of the share,
-        by a charge of its own. With a ``minimum`` only cells of so many noisy rows are answered, from a domain of any size.
+        by a charge of its own.
         """
-        if minimum is None:
-            return answer_counts(self._till, marginals, share, clip)
-        return answer_sparse(self._till, marginals, share, clip, minimum)
+        return answer_counts(self._till, marginals, share, clip)
 
     def entities(self, share: float = 1.0, *, with_rows: bool = False) -> NoisySize:
         """The noisy number of entities: all of them, or those that have a row in this view. One entity moves it by 1."""

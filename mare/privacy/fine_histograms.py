@@ -39,25 +39,11 @@ class FineHistogram:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBins:
-    """Bins cut at noisy quantiles. Bin i holds edges[i] ≤ value < edges[i+1], and the fine cells cuts[i] … cuts[i+1]-1."""
+    """Bins cut at noisy quantiles. Bin i holds the fine cells cuts[i] … cuts[i+1]-1."""
 
-    grid: Grid
     cuts: tuple[int, ...]
     weights: Numbers
     """Of each fine cell, what it weighs: never negative. A value is drawn from them inside its bin."""
-
-    @property
-    def count(self) -> int:
-        return len(self.cuts) - 1
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        return tuple(self.grid.edges[cut] for cut in self.cuts)
-
-    @property
-    def masses(self) -> Numbers:
-        """What each bin weighs."""
-        return np.add.reduceat(self.weights, self.cuts[:-1])
 
 
 FEWEST_BINS, MOST_BINS = 6, 20
@@ -93,7 +79,7 @@ def quantile_bins(histogram: FineHistogram, bins: int, most: int | None = None) 
     weights = cleaned(histogram)
     cells = histogram.grid.cells
     cuts = {0, cells} | _quantiles(weights, min(bins, cells)) | _heavy(histogram, weights, bins, limit)
-    return LearnedBins(histogram.grid, _thinned(sorted(cuts), weights, bins, limit), weights)
+    return LearnedBins(_thinned(sorted(cuts), weights, bins, limit), weights)
 
 
 def _quantiles(weights: Numbers, bins: int) -> set[int]:

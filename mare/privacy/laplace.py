@@ -67,7 +67,7 @@ def discrete_laplace(scale: float, count: int, bits: BitSource) -> NDArray[np.in
     return out
 
 
-def geometric(scale: float | Fraction, count: int, bits: BitSource) -> NDArray[np.int64]:
+def geometric(scale: float, count: int, bits: BitSource) -> NDArray[np.int64]:
     """``count`` independent draws with P(g ≥ k) = e^(-k/scale), saturating at `SATURATION`."""
     if not 0 < scale <= LARGEST_SCALE:
         raise ValueError(f"the scale must be above 0 and at most {LARGEST_SCALE:g}, it is {scale}")
@@ -94,7 +94,7 @@ def _unbounded(table: GeometricTable, count: int, bits: BitSource, most: int) ->
 
 
 @lru_cache(maxsize=256)
-def _tables(scale: float | Fraction) -> tuple[list[GeometricTable], GeometricTable]:
+def _tables(scale: float) -> tuple[list[GeometricTable], GeometricTable]:
     rate = 1 / Fraction(scale)
     digits = []
     while rate * _DIGIT < 1:  # the scale is still far above one table: split a digit off

@@ -51,10 +51,6 @@ class Noise:
         bound = self.cells * gaussian_table(self.scale).total_variation
         return min(1.0, nextafter(float(bound), inf))
 
-    @property
-    def standard_deviation(self) -> float:
-        return standard_deviation(self.mechanism, self.scale)
-
     def draw(self, bits: BitSource) -> NDArray[np.int64]:
         if self.mechanism == "discrete laplace":
             return discrete_laplace(self.scale, self.cells, bits)

@@ -85,10 +85,6 @@ class PrivateView(Protocol):
         """
         ...
 
-    def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
-        """The cells that are not zero, ascending, and their counts. A cell is its row-major index among at most 2^63."""
-        ...
-
 
 class PrivateColumn(Protocol):
     """The values of one column of one truncated table. What is below the line is exact and therefore secret."""

@@ -125,6 +125,22 @@ class WholeKey:
     parts: tuple[str | Above, ...]
     """Of each of the columns, what it is drawn as."""
 
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Places of the columns: what comes from above before what gives way."""
+        return tuple(sorted(range(len(self.parts)), key=lambda place: isinstance(self.parts[place], str)))
+
+    @cached_property
+    def listed(self) -> tuple[Mapping[str, int], ...]:
+        """The values that keys have, numbered, column by column in that order."""
+        return tuple({text: number for number, text in enumerate(sorted({key[p] for key in self.keys.keys}))} for p in self.order)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The keys, each as the numbers of its values."""
+        pairs = list(zip(self.order, self.listed, strict=True))
+        return np.array([[number[key[place]] for place, number in pairs] for key in self.keys.keys], dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class TableRelations:

@@ -8,7 +8,7 @@ among those of the site, by how frequent its numbers are. So a site never gives 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -34,15 +34,12 @@ def bring_together(run: Run, table: str, rows: Index, label: str = "") -> None:
 
 
 def _bring_together(run: Run, table: str, whole: WholeKey, rows: Index, label: str) -> None:
-    order = sorted(range(len(whole.parts)), key=lambda place: isinstance(whole.parts[place], str))
-    listed = [np.unique([key[place] for key in whole.keys.keys]).tolist() for place in order]
-    held = [_held(run, table, whole.parts[place], texts, rows) for place, texts in zip(order, listed, strict=True)]
+    keys, listed = whole.numbers, whole.listed
+    held = [_held(run, table, whole.parts[place], number, rows) for place, number in zip(whole.order, listed, strict=True)]
     known = np.logical_and.reduce([numbers != NULL for numbers in held])
-    number_of = [{text: number for number, text in enumerate(texts)} for texts in listed]
-    keys = np.array([[number_of[i][key[place]] for i, place in enumerate(order)] for key in whole.keys.keys], dtype=np.int64)
     draws = RowDraws(run.keys[table], purpose_of(f"whole key {table}.{label}"))
     begun, branches = np.zeros(len(rows), dtype=np.int64), np.zeros(len(whole.keys), dtype=np.int64)
-    for level, place in enumerate(order):
+    for level, place in enumerate(whole.order):
         # Which branch of the tree of keys a row is on, and on which it goes on.
         steps, branch_of = np.unique(np.stack([branches, keys[:, level]], axis=1), axis=0, return_inverse=True)
         ids, size = steps[:, 0] * len(listed[level]) + steps[:, 1], len(listed[level])
@@ -51,22 +48,25 @@ def _bring_together(run: Run, table: str, whole: WholeKey, rows: Index, label: s
         lost = known & ((ids[at] != wanted) | (held[level] < 0))
         part = whole.parts[place]
         if isinstance(part, Above):
-            known &= ~lost  # what is above stays what it is, whatever the table lacks
+            _leave_out(run, table, whole, rows[lost])
+            known &= ~lost
         elif lost.any():
             words = run.related(table).reference(part)
             assert isinstance(words, Words)
             again = np.flatnonzero(lost)
             at[again] = _draw(steps, _weights(words, listed[level]), begun[again], draws.at(part, rows[again]).random())
-            _write(run, table, part, words, listed[level], rows[again], steps[at[again], 1])
+            code_of = {key: code for code, key in enumerate(words.of_codes()) if key is not None}
+            keys_there = (words.vocabulary.codes.get((text,), NOWHERE) for text in listed[level])
+            codes = np.array([code_of.get(key, len(words.chosen)) for key in keys_there], dtype=np.int64)
+            _write(run, table, part, words, rows[again], codes[steps[at[again], 1]])
         begun, branches = np.where(known, at, 0), np.ravel(branch_of)
 
 
 NULL = -2
 
 
-def _held(run: Run, table: str, part: str | Above, texts: Sequence[str], rows: Index) -> Index:
+def _held(run: Run, table: str, part: str | Above, number: Mapping[str, int], rows: Index) -> Index:
     """Of each row, the number of what it has there; below 0 where the table has no such key, or it is NULL."""
-    number = {text: place for place, text in enumerate(texts)}
     if isinstance(part, str):
         return _numbers(run, table, part, number)[written_codes(run.tables[table])[part][rows]]
     above = run.placed.climb(rows, table, part.table)
@@ -90,7 +90,7 @@ def _numbers(run: Run, table: str, name: str, number: Mapping[str, int]) -> Inde
     return np.array([NULL if key is None else number.get(words.vocabulary.keys[key][0], NOWHERE) for key in keys], dtype=np.int64)
 
 
-def _weights(words: Words, texts: Sequence[str]) -> NDArray[np.float64]:
+def _weights(words: Words, texts: Iterable[str]) -> NDArray[np.float64]:
     """How frequent each of these is, as far as that was counted."""
     counted = dict(zip(words.chosen, words.weights, strict=False)) if words.weights else dict.fromkeys(words.chosen, 1.0)
     codes, most = words.vocabulary.codes, max(counted.values(), default=1.0) or 1.0
@@ -106,20 +106,22 @@ def _draw(steps: NDArray[np.int64], weights: NDArray[np.float64], begun: Index, 
     return chosen
 
 
-def _write(run: Run, table: str, name: str, words: Words, texts: Sequence[str], rows: Index, drawn: Index) -> None:
+def _leave_out(run: Run, table: str, whole: WholeKey, rows: Index) -> None:
+    """No key goes on from what stands above these rows: they refer to none, or go."""
+    for part in whole.parts if len(rows) else ():
+        if isinstance(part, str):
+            words = run.related(table).reference(part)
+            assert isinstance(words, Words)
+            _write(run, table, part, words, rows, np.full(len(rows), words.size - 1))
+
+
+def _write(run: Run, table: str, name: str, words: Words, rows: Index, codes: Index) -> None:
     """A key may be one that models have no code for: they look at the rest then, and it comes out all the same."""
     placed = run.tables[table]
-    code_of = {key: code for code, key in enumerate(words.of_codes()) if key is not None}
-    by_text = np.array(
-        [code_of.get(words.vocabulary.codes.get((text,), NOWHERE), len(words.chosen)) for text in texts], dtype=np.int64
-    )
-    codes = by_text[drawn]
-    if name not in placed.written:
-        wide = written_codes(placed)[name].astype(np.uint32)
-        run.tables[table] = placed = replace(placed, written={**placed.written, name: wide})
-    elif placed.written[name].dtype != np.uint32:
-        run.tables[table] = placed = replace(placed, written={**placed.written, name: placed.written[name].astype(np.uint32)})
+    if name not in placed.written or placed.written[name].dtype != np.uint32:
+        written = {**placed.written, name: written_codes(placed)[name].astype(np.uint32)}
+        run.tables[table] = placed = replace(placed, written=written)
     placed.written[name][rows] = codes
     for own in OWN_PARTS:
         if name in placed.codes[own]:
-            placed.codes[own][name][rows] = np.minimum(codes, len(words.chosen))
+            placed.codes[own][name][rows] = np.where(codes < words.size, codes, len(words.chosen))

@@ -35,7 +35,7 @@ COMPILED_FROM = 1 << 21
 THREADS = min(4, os.cpu_count() or 1)
 
 LARGEST_DENSE = 1 << 27
-"""Cells of a dense cross-tab. More than this is counted sparsely, or not at all."""
+"""Cells of a dense cross-tab. More than this is not counted."""
 
 _EXACT_FLOAT = 2**53
 _TWO_BYTES = 1 << 16
@@ -141,37 +141,12 @@ def count_dense(rows: CodedRows, marginals: Sequence[Marginal], weights: Integer
     return [total.reshape(shape) for total, shape in zip(totals, shapes, strict=True)]
 
 
-def count_sparse(rows: CodedRows, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
-    """The cells that are not zero, ascending, with their counts."""
-    cells = prod(rows.shape(marginal))
-    _check_cells(cells)
-    _check_weights(rows, weights)
-    if cells <= max(CHUNK, rows.rows):
-        (table,) = count_dense(rows, [marginal], weights)
-        flat = table.ravel()
-        occupied = np.flatnonzero(flat).astype(np.int64)
-        return occupied, flat[occupied]
-    if not rows.rows:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    index = np.concatenate([rows.cells(marginal, start, stop) for start, stop in _chunks(rows.rows, 0)])
-    if weights is None:
-        occupied, counts = np.unique(index, return_counts=True)
-        return occupied, counts.astype(np.int64)
-    order = np.argsort(index, kind="stable")
-    index, factors = index[order], weights[rows.owner[order]]
-    starts = _run_starts(index)
-    occupied, counts = index[starts], np.add.reduceat(factors, starts)
-    # An entity whose weight was rounded down to nothing leaves no trace, not even a zero.
-    kept = counts > 0
-    return occupied[kept], counts[kept]
-
-
 def squared_norms(rows: CodedRows, marginals: Sequence[Marginal]) -> Integers:
     """Per entity Σ_m ‖h_em‖². ‖h‖² is what its rows count when each counts the rows of the entity in its own cell."""
     sizes = [prod(rows.shape(marginal)) for marginal in marginals]
-    for size in sizes:
-        _check_cells(size)
-    loops = _loops(rows, marginals) if max(sizes, default=0) <= _MOST_SEEN else None
+    if (most := max(sizes, default=0)) > 2**63:
+        raise InternalError(f"a cross-tab of {most:,} cells was asked; a cell's index has to fit 63 bits")
+    loops = _loops(rows, marginals) if most <= _MOST_SEEN else None
     if loops is not None:
         parts = [np.zeros(rows.entities, dtype=np.int64) for _ in marginals]
         scratch = [np.zeros(size, dtype=np.int64) for size in sizes]
@@ -263,11 +238,6 @@ def _entity_chunks(owner: Integers) -> Iterator[tuple[int, int]]:
         stop = int(np.searchsorted(owner, last, side="right"))
         yield start, stop
         start = stop
-
-
-def _check_cells(cells: int) -> None:
-    if cells > 2**63:
-        raise InternalError(f"a cross-tab of {cells:,} cells was asked; a cell's index has to fit 63 bits")
 
 
 def _check_weights(rows: CodedRows, weights: Integers | None) -> None:

@@ -93,9 +93,6 @@ class StagedView:
     def counts(self, marginals: Sequence[Marginal], weights: Index | None = None) -> list[Index]:
         return kernel.count_dense(self._coded, marginals, weights)
 
-    def sparse_counts(self, marginal: Marginal, weights: Index | None = None) -> tuple[Index, Index]:
-        return kernel.count_sparse(self._coded, marginal, weights)
-
     @cached_property
     def _coded(self) -> kernel.CodedRows:
         position = self.position if self.memory else None

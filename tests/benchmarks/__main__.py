@@ -15,7 +15,6 @@ from .fidelity import fidelity_ratios
 from .noise import noise_ratios
 from .reading import reading_ratios
 from .skeleton import skeleton_ratios
-from .sparse import sparse_ratios
 from .timing import NO_BAR
 from .whole_job import whole_job_ratios
 from .worlds.ratios import worlds_ratios
@@ -31,7 +30,6 @@ def main() -> int:
         place = Path(folder)
         parts = (
             noise_ratios(),
-            sparse_ratios(),
             reading_ratios(),
             skeleton_ratios(place),
             whole_job_ratios(place),

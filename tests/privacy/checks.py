@@ -200,28 +200,6 @@ def a_value_of_one_alone_is_not_learned() -> None:
         assert found.values, "nothing was learned at all, so nothing was tested"
 
 
-def sparse_cells_tell_nothing() -> None:
-    """10,000 cells of which ten hold 5 rows of five patients, and a minimum of 6: as dense noise and a threshold would."""
-    cells = np.arange(10, dtype=np.int64) * 1000 + 500
-    view = array_view(
-        np.repeat(np.arange(50), 1), {"cell": np.repeat(cells, 5)}, Domain.of([("cell", 10_000)]), everyone=range(50), cap=1
-    )
-    for budget in (Budget(1, 1e-9), Budget(1, delta=0)):
-        kept_true, phantoms = 0, 0
-        for seed in range(20):
-            gate = Gate(budget, Ledger(budget, "one patient"), SeededBits(seed))
-            (answer,) = gate.curator(view, 1.0).counts([Marginal.of("cell")], minimum=6)
-            assert (answer.values >= 6).all(), "cells below the minimum are listed: their zeros tell where somebody is"
-            assert (np.diff(answer.cells) > 0).all(), "the cells are not in canonical order: true ones stand apart"
-            true = np.isin(answer.cells, cells)
-            kept_true += int(true.sum())
-            phantoms += int((~true).sum())
-        expected = 20 * 9990 / 10_000 * answer.expected_phantoms
-        assert abs(phantoms - expected) < 6 * np.sqrt(expected), "cells at zero do not cross the minimum as their noise would"
-        # 5 rows and symmetric noise: a little less than half of them cross 6
-        assert 50 < kept_true < 150, "cells whose true count is below the minimum are cut before the noise"
-
-
 def choices_follow_their_law() -> None:
     """Two candidates, one of them a few entities better: P ∝ e^(score/b), with the b that was paid for."""
     ranks = [NormRank((), bound, 1.0) for bound in (1.0, float(CAP))]
@@ -237,7 +215,6 @@ CHECKS = (
     rows_of_cut_parents_stay_their_entitys,
     learning_passes_the_tape,
     a_value_of_one_alone_is_not_learned,
-    sparse_cells_tell_nothing,
     choices_follow_their_law,
     hospital_passes_the_tape,
     sessions_pass_the_tape,

@@ -150,7 +150,7 @@ def looking_back(curator: Curator) -> object:
     return [
         curator.counts([Marginal((here, before)), Marginal((same,)), Marginal((coarse, coarse_before))], 0.3),
         curator.counts([Marginal((coarse_same, earlier))], 0.2, clip=Clip(2.0)),
-        curator.counts([Marginal((here, same))], 0.2, minimum=1),
+        curator.counts([Marginal((here, same))], 0.2),
         curator.scores([Tvd(here, (before,)), Tvd(same, (coarse_before,)), Tvd(coarse, (earlier,), (before,))], 0.2),
     ]
 

@@ -23,7 +23,7 @@ from mare.privacy.bits import OsBits, SeededBits, Words
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.ledger import Ledger
-from mare.privacy.noise import prepare_noise
+from mare.privacy.noise import prepare_noise, standard_deviation
 from mare.privacy.qualities import Tvd
 from mare.privacy.tape import Counts, Entry, Query, Recorder
 from mare.schema.loading import load_schema
@@ -31,7 +31,6 @@ from tests.memory_source import MemorySource
 from tests.privacy.benchmark import benchmark_plan, patients, source
 from tests.privacy.checks_of_questions import everybody, questions
 from tests.privacy.sessions import PURE, ZCDP, everything, wards
-from tests.privacy.test_noise_distributions import gaussian_weight, laplace_weight
 from tests.raw_columns import listed
 from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
 from tests.views import ArrayView, array_view
@@ -46,7 +45,7 @@ Noises = dict[str, NDArray[np.float64]]
 
 
 def equal_columns() -> ArrayView:
-    """Three columns that are the same column; every code is held by so many that none falls below a minimum."""
+    """Three columns that are the same column."""
     codes = np.repeat(np.arange(CODES), EACH)
     columns = dict.fromkeys("abc", codes)
     return array_view(np.arange(len(codes)), columns, Domain.of([(name, CODES) for name in "abc"]), cap=1)  # type: ignore[arg-type]
@@ -60,13 +59,12 @@ def _unrelated(noises: Noises) -> None:
 
 
 def equal_tables_get_unrelated_noise() -> None:
-    """The same numbers, asked together and again: dense, clipped and sparse, under both kinds of budget."""
+    """The same numbers, asked together and again: clipped or not, under both kinds of budget."""
     view, tables = equal_columns(), [Marginal.of(name) for name in "abc"]
     asked: dict[str, Callable[[Curator], Sequence[object]]] = {
         "counts": lambda curator: curator.counts(tables, 0.2),
         "counts again": lambda curator: curator.counts(tables, 0.2),
         "clipped counts": lambda curator: curator.counts(tables, 0.2, clip=Clip(1.0)),
-        "counts of many": lambda curator: curator.counts(tables, 0.2, minimum=5),
     }
     for budget in (Budget(60, 1e-9), Budget(60, delta=0)):
         curator = Gate(budget, Ledger(budget, "one patient"), SeededBits(5)).curator(view, 1.0)
@@ -86,7 +84,7 @@ def equal_scores_get_unrelated_noise() -> None:
     pairs = [Tvd(Axis(one), (Axis(other),)) for one, other in combinations(names, 2)]
     for budget in (ZCDP, PURE):
         found = Gate(budget, Ledger(budget, "one patient"), SeededBits(6)).curator(view, 1.0).scores(pairs)
-        spread = float(found.entities.std()) / found.entities_deviation
+        spread = float(found.entities.std()) / (standard_deviation(found.mechanism, found.scale) / found.denominator)
         assert 0.6 < spread < 1.5, f"scores that are equal differ by {spread:.2f} of their noise when asked together"
 
 
@@ -116,7 +114,7 @@ class _Draws(Recorder):
 
 def _covered(recorder: _Draws) -> None:
     for entry, words in zip(recorder.record.entries, recorder.words, strict=True):
-        # A choice throws a coin for every candidate; what is listed needs noise where it is not zero, phantoms besides.
+        # A choice throws a coin for every candidate; what is listed needs noise where it is not zero.
         cells = sum(table.size for table in (entry.exact[1::2] if entry.query.listed else entry.exact))
         what = f"{entry.query.what} of {entry.query.view}"
         assert words >= cells, f"{what}: {words} words were drawn for the noise of {cells} cells"
@@ -230,27 +228,6 @@ def system_bits_are_the_systems_own() -> None:
     assert b"".join(served) == words.tobytes(), "words of noise are not the bytes that the operating system gave"
 
 
-def sparse_cells_follow_dense_noise() -> None:
-    """Thirty cells of one row and thirty of none, listed from a minimum of one row on: by the law of dense noise, all of them."""
-    cells, runs = 30, 300
-    view = array_view(np.arange(cells), {"cell": np.arange(cells)}, Domain.of([("cell", 2 * cells)]), cap=1)
-    for budget, weight in ((Budget(3, 1e-9), gaussian_weight), (Budget(0.5, delta=0), laplace_weight)):
-        gates = (Gate(budget, Ledger(budget, "one patient"), SeededBits(seed)) for seed in range(runs))
-        found = [gate.curator(view, 1.0).counts([Marginal.of("cell")], minimum=1)[0] for gate in gates]
-        law = {x: weight(found[0].scale)(x) for x in range(-400, 401)}
-        for true, kind in ((1, "cells of one row"), (0, "cells of none")):
-            values = np.concatenate([one.values[(one.cells < cells) == bool(true)] for one in found])
-            kept = {true + x: mass for x, mass in law.items() if true + x >= 1}
-            chance = sum(kept.values()) / sum(law.values())
-            mean = sum(value * mass for value, mass in kept.items()) / sum(kept.values())
-            spread = sqrt(sum((value - mean) ** 2 * mass for value, mass in kept.items()) / sum(kept.values()))
-            often = len(values) / (cells * runs)
-            assert abs(often - chance) < 5 * sqrt(chance * (1 - chance) / (cells * runs)), (
-                f"{kind} are listed {often:.3f} of the time, dense noise would list {chance:.3f}"
-            )
-            assert abs(values.mean() - mean) < 5 * spread / sqrt(len(values)), f"{kind} are listed with {values.mean():.2f} rows"
-
-
 CHECKS = (
     equal_tables_get_unrelated_noise,
     equal_scores_get_unrelated_noise,
@@ -260,5 +237,4 @@ CHECKS = (
     listed_values_stand_in_canonical_order,
     extreme_bits_draw_extreme_noise,
     system_bits_are_the_systems_own,
-    sparse_cells_follow_dense_noise,
 )

@@ -110,7 +110,7 @@ class _BrokenView(ArrayView):
     def _broken(self, *_: object) -> Any:
         raise MareError("the stage broke down")
 
-    entities = rows_per_entity = squared_norms = counts = sparse_counts = _broken  # type: ignore[assignment]
+    entities = rows_per_entity = squared_norms = counts = _broken  # type: ignore[assignment]
 
 
 class _BrokenColumn(ListedColumn):
@@ -132,7 +132,6 @@ ANSWERS: dict[str, Callable[[Curator], object]] = {
     "counts": lambda curator: curator.counts([WARD]),
     "clipped counts": lambda curator: curator.counts([WARD], clip=Clip(2.0)),
     "counts with a chosen clip": lambda curator: curator.counts([WARD], clip=Clip.chosen()),
-    "sparse counts": lambda curator: curator.counts([BOTH], minimum=3),
     "scores": lambda curator: curator.scores([Tvd(Axis("ward"), (Axis("age"),))]),
     "choice": lambda curator: curator.select([Tvd(Axis("ward"), (Axis("age"),)), None]),
     "choice of a sum": lambda curator: curator.select([Summed((Tvd(Axis("ward"), (Axis("age"),)),)), None]),

@@ -1,4 +1,4 @@
-"""Planted bugs in single kinds of answers: clipped, sparse, scored, chosen, learned."""
+"""Planted bugs in single kinds of answers: clipped, scored, chosen, learned."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import mare.privacy.answers.counts as counts_module
 import mare.privacy.answers.judging as judging_module
@@ -20,7 +19,6 @@ from mare.privacy.answers.clipping import ChosenClip
 from mare.privacy.choosing import Choice
 from mare.privacy.curator import Clip
 from mare.privacy.noise import Noise
-from mare.privacy.sparse import SparseCells, SparseNoise
 from mare.privacy.till import Till
 from tests.privacy import checks
 from tests.privacy.planting import planted
@@ -70,53 +68,6 @@ def scores_of_rows(patch: pytest.MonkeyPatch) -> None:
     original = scoring_module.exact_scores
     for module in (scoring_module, selecting_module):
         patch.setattr(module, "exact_scores", lambda till, judged, _: original(till, judged, "row"))
-
-
-@planted("sparse: small true counts are cut before the noise", checks.sparse_cells_tell_nothing, "cut before the noise")
-def cut_before_sparse_noise(patch: pytest.MonkeyPatch) -> None:
-    """A cell below the minimum never shows, one above it may: the threshold acts on true counts (leak 4)."""
-    original = SparseNoise.draw
-
-    def draw(self: SparseNoise, index: NDArray[np.int64], counts: NDArray[np.int64], bits: Any) -> SparseCells:
-        large = counts >= self.threshold
-        return original(self, index[large], counts[large], bits)
-
-    patch.setattr(SparseNoise, "draw", draw)
-
-
-@planted("sparse: suppressed cells are kept as explicit zeros", checks.sparse_cells_tell_nothing, "their zeros tell")
-def explicit_zeros(patch: pytest.MonkeyPatch) -> None:
-    """A zero that is listed tells that somebody is there (leak 4)."""
-    original = SparseNoise.draw
-
-    def draw(self: SparseNoise, index: NDArray[np.int64], counts: NDArray[np.int64], bits: Any) -> SparseCells:
-        kept = original(self, index, counts, bits)
-        every = np.union1d(kept.index, index)
-        values = np.zeros(len(every), dtype=np.int64)
-        values[np.searchsorted(every, kept.index)] = kept.values
-        return SparseCells(every, values)
-
-    patch.setattr(SparseNoise, "draw", draw)
-
-
-@planted("sparse: cells at zero stay at zero", checks.sparse_cells_tell_nothing, "cells at zero do not cross")
-def no_phantoms(patch: pytest.MonkeyPatch) -> None:
-    """Without phantoms every listed cell is a true one (leak 4)."""
-    nothing = np.empty(0, dtype=np.int64)
-    patch.setattr(SparseNoise, "_phantoms", lambda self, listed, bits: (nothing, nothing))
-
-
-@planted("sparse: true cells first", checks.sparse_cells_tell_nothing, "not in canonical order")
-def true_cells_first(patch: pytest.MonkeyPatch) -> None:
-    """The order of the cells tells the true ones from the phantoms (leak 4)."""
-    original = SparseNoise.draw
-
-    def draw(self: SparseNoise, index: NDArray[np.int64], counts: NDArray[np.int64], bits: Any) -> SparseCells:
-        kept = original(self, index, counts, bits)
-        order = np.argsort(~np.isin(kept.index, index), kind="stable")
-        return SparseCells(kept.index[order], kept.values[order])
-
-    patch.setattr(SparseNoise, "draw", draw)
 
 
 @planted(

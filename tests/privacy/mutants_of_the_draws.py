@@ -23,8 +23,7 @@ from mare.privacy.answers.judging import judge
 from mare.privacy.answers.scoring import exact_scores
 from mare.privacy.bits import BitSource, OsBits
 from mare.privacy.choosing import Choice
-from mare.privacy.noise import Noise
-from mare.privacy.sparse import SparseCells, SparseNoise
+from mare.privacy.noise import Noise, standard_deviation
 from mare.privacy.till import Till
 from tests.privacy import checks, checks_of_noise, checks_of_prices
 from tests.privacy.planting import planted
@@ -43,7 +42,8 @@ def bounded_noise(patch: pytest.MonkeyPatch) -> None:
     original = Noise.draw
 
     def draw(self: Noise, bits: BitSource) -> Integers:
-        return np.clip(original(self, bits), -int(6 * self.standard_deviation), int(6 * self.standard_deviation))
+        farthest = int(6 * standard_deviation(self.mechanism, self.scale))
+        return np.clip(original(self, bits), -farthest, farthest)
 
     patch.setattr(Noise, "draw", draw)
 
@@ -72,38 +72,6 @@ def gumbel_choice(patch: pytest.MonkeyPatch) -> None:
         return int(np.argmax(scores * float(self.steepness) + rng.gumbel(size=scores.size)))
 
     patch.setattr(Choice, "choose", choose)
-
-
-@planted(
-    "sparse: phantoms at the minimum itself", checks_of_noise.sparse_cells_follow_dense_noise, "cells of none are listed with"
-)
-def flat_phantoms(patch: pytest.MonkeyPatch) -> None:
-    """Cells that hold nothing are listed with the least value there is: whatever has more is a true one (leak 4)."""
-    original = SparseNoise._phantoms
-
-    def phantoms(self: SparseNoise, listed: Integers, bits: BitSource) -> tuple[Integers, Integers]:
-        places, values = original(self, listed, bits)
-        return places, np.full_like(values, self.threshold)
-
-    patch.setattr(SparseNoise, "_phantoms", phantoms)
-
-
-@planted(
-    "sparse: a second chance for cells that fell below",
-    checks_of_noise.sparse_cells_follow_dense_noise,
-    "cells of one row are listed",
-)
-def second_chance(patch: pytest.MonkeyPatch) -> None:
-    """A true cell whose noise left it below the minimum may come back as a phantom, a cell at zero may not (leak 4)."""
-
-    def draw(self: SparseNoise, index: Integers, counts: Integers, bits: BitSource) -> SparseCells:
-        noisy = counts + replace(self.noise, cells=len(counts)).draw(bits) if len(counts) else counts
-        kept = noisy >= self.threshold
-        places, values = self._phantoms(index[kept], bits)
-        between = np.searchsorted(places, index[kept])
-        return SparseCells(np.insert(places, between, index[kept]), np.insert(values, between, noisy[kept]))
-
-    patch.setattr(SparseNoise, "draw", draw)
 
 
 @planted(

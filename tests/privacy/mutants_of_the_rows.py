@@ -31,23 +31,6 @@ Integers = NDArray[np.int64]
 
 
 @planted(
-    "large sparse tables are not clipped",
-    checks_of_rows.counting_much_passes_the_tape,
-    "moves it by|counted more rows",
-)
-def unclipped_when_large(patch: pytest.MonkeyPatch) -> None:
-    """Beyond what is counted densely the factors of the entities are forgotten (sensitivities)."""
-    original = kernel.count_sparse
-
-    def count(rows: kernel.CodedRows, marginal: Any, weights: Integers | None = None) -> tuple[Integers, Integers]:
-        if weights is not None and np.prod(rows.shape(marginal)) > max(kernel.CHUNK, rows.rows):
-            weights = np.full_like(weights, weights.max(initial=1))
-        return original(rows, marginal, weights)
-
-    patch.setattr(kernel, "count_sparse", count)
-
-
-@planted(
     "compiled norms of rows that are all thought to differ",
     checks_of_rows.counting_much_passes_the_tape,
     "one entity moves it by",

@@ -69,8 +69,6 @@ def everything(curator: Curator) -> object:
         curator.counts([WARD, AGE], 0.15),
         curator.counts([WARD, BOTH], 0.15, clip=Clip(2.0)),
         curator.counts([AGE], 0.15, clip=Clip.chosen()),
-        curator.counts([BOTH], 0.15, minimum=1),
-        curator.counts([BOTH, WARD], 0.15, clip=Clip(2.0), minimum=1),
         curator.scores(judged, 0.1),
         curator.select(judged, 0.05, penalties=[0.0, 1.0, 0.0]),
         curator.select([Summed(to_released), None], 0.02),

@@ -133,7 +133,7 @@ def learning_numbers(gate: Gate, column: ListedColumn) -> object:
     learner = gate.learner(column, 0.6)
     fine = learner.histogram(even_grid(-8, 32, 16), 0.5, Clip.chosen())
     counts = learner.histogram(even_grid(0, 19, step=1.0), 0.5, Clip(2.0))
-    return fine.noisy.tolist(), quantile_bins(counts, 6).edges, *looking_closer(gate, column)
+    return fine.noisy.tolist(), quantile_bins(counts, 6).cuts, *looking_closer(gate, column)
 
 
 def looking_closer(gate: Gate, column: ListedColumn) -> tuple[object, ...]:

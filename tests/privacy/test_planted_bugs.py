@@ -31,7 +31,6 @@ SHOWN_ELSEWHERE = (
     checks.hospital_passes_the_tape,  # test_tape_audit
     checks.sessions_pass_the_canary,  # test_canary
     checks.choices_follow_their_law,  # unit/privacy/test_choosing
-    checks_of_noise.sparse_cells_follow_dense_noise,  # test_sparse_equals_dense
 )
 """What `make test` shows in another way too, in the files that are named: `make test-all` is enough for these."""
 

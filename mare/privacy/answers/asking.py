@@ -14,10 +14,7 @@ from mare.privacy.noise import LARGEST_COUNT
 from mare.privacy.till import Till
 
 MOST_CELLS = 2**26
-"""Cells of all dense cross-tabs of one call. Public, so refusing tells nothing."""
-
-LARGEST_DOMAIN = 2**63
-"""Cells of one sparse cross-tab: the index of a cell is an int64."""
+"""Cells of all cross-tabs of one call. Public, so refusing tells nothing."""
 
 
 def checked_shapes(till: Till, marginals: Sequence[Marginal]) -> list[tuple[int, ...]]:
@@ -73,16 +70,12 @@ def checked_table(till: Till, counts: NDArray[np.int64], shape: tuple[int, ...],
     """
     if counts.dtype != np.int64 or counts.shape != shape:
         raise InternalError(f"{till.where} answered {counts.dtype} {counts.shape} where int64 {shape} was asked")
-    checked_counts(till, counts, mass)
-    return counts
-
-
-def checked_counts(till: Till, counts: NDArray[np.int64], mass: int) -> None:
     if counts.size and not (counts.min() >= 0 and counts.max() < LARGEST_COUNT):
         raise PrivacyError(f"{till.where}: a count is negative or beyond 2^61: it overflowed, and is not answered.")
     # in floats the sum cannot wrap; what they round away is far below one row of a table that fans out
     if float(counts.sum(dtype=np.float64)) > mass * (1 + 2**-40) + 0.5:
         raise InternalError(f"{till.where} counted more rows than it has: a row was counted twice")
+    return counts
 
 
 def cells_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:

@@ -16,9 +16,9 @@ from mare.errors import InternalError, PrivacyError
 from mare.privacy.noise import Mechanism, standard_deviation
 from mare.privacy.till import Till, described_charge, described_query
 
-from .asking import LARGEST_DOMAIN, MOST_CELLS, cells_of, checked_shapes, checked_table, listed
+from .asking import MOST_CELLS, cells_of, checked_shapes, checked_table, listed
 from .clipping import AnyClip
-from .pricing import Price, priced, settled, weighed
+from .pricing import priced, settled, weighed
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ def answer_entities(till: Till, share: float, with_rows: bool = False) -> NoisyS
 
 
 @dataclass(frozen=True, eq=False)
-class PaidCounts:
-    """What is told with every cross-tab that was paid for, whether all of its cells are written down or a few."""
+class NoisyCounts:
+    """All cells of a cross-tab, and what was paid. They may be negative: what to do about it is post-processing."""
 
     marginal: Marginal
     values: NDArray[np.int64]
-    """Noisy, in units of 1/denominator of a row."""
+    """Noisy, shaped by the marginal's axes, in units of 1/denominator of a row."""
     mechanism: Mechanism
     scale: float
     """σ of the Gaussian, b of the Laplace, per cell, in the same units."""
@@ -69,18 +69,13 @@ class PaidCounts:
 
     @property
     def standard_deviation(self) -> float:
-        """Of the noise in one cell (before any threshold), in the units of ``values``."""
+        """Of the noise in one cell, in the units of ``values``."""
         return standard_deviation(self.mechanism, self.scale)
 
     @property
     def rows(self) -> NDArray[np.float64]:
         """The counts in rows: exact as long as a count is below 2^53 units."""
         return self.values / np.float64(self.denominator)
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyCounts(PaidCounts):
-    """All cells of a cross-tab, shaped by the marginal's axes. They may be negative: what to do about it is post-processing."""
 
     @property
     def rows_deviation(self) -> float:
@@ -95,7 +90,7 @@ def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip:
     shapes = checked_shapes(till, marginals)
     cells = cells_of(shapes)
     price = priced(till, len(marginals), share, clip)
-    _refuse_too_many(till, cells, price)
+    _refuse_too_many(till, cells)
     till.noise(price.quote, sum(cells))
     till.assert_cap()
     # From here on nothing is refused, so that a clip is not chosen, and paid for, in vain.
@@ -116,13 +111,10 @@ def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip:
     ]
 
 
-def _refuse_too_many(till: Till, cells: Sequence[int], price: Price) -> None:
+def _refuse_too_many(till: Till, cells: Sequence[int]) -> None:
     if sum(cells) <= MOST_CELLS:
         return
-    sparse = ""
-    if max(cells) <= LARGEST_DOMAIN:
-        sparse = f", or give minimum={price.fitting_minimum(sum(cells))}: cells with fewer rows than that are then left out"
     raise PrivacyError(
         f"{till.where}: {sum(cells):,} cells in {len(cells)} cross-tabs were asked (the largest has {max(cells):,}); at most "
-        f"{MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together{sparse}. Nothing was charged."
+        f"{MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together. Nothing was charged."
     )

@@ -18,8 +18,6 @@ from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
 from mare.privacy.noise import standard_deviation
 from mare.privacy.qualities import UNIT, NormRank
-from mare.privacy.sparse import MOST_PHANTOMS
-from mare.privacy.tails import smallest_threshold
 from mare.privacy.till import Quote, Till
 
 from .clipping import AnyClip, ChosenClip, Clip, Limit, entity_weights, limit_and_quote
@@ -46,10 +44,6 @@ class Price:
     def unit(self) -> int:
         """Units of a row in the answer."""
         return 1 if self.limit is None else self.limit.one
-
-    def fitting_minimum(self, cells: int) -> int:
-        """The smallest minimum cell size, in rows, at which so many cells can be answered sparsely."""
-        return -(-smallest_threshold(self.quote.mechanism, self.quote.scale, MOST_PHANTOMS / cells) // self.unit)
 
 
 def priced(till: Till, tables: int, share: float, clip: AnyClip | None) -> Price:

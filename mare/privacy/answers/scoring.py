@@ -19,7 +19,7 @@ from mare.errors import InternalError, PrivacyError
 from mare.privacy import scores
 from mare.privacy.gaussian import LARGEST_SIGMA
 from mare.privacy.laplace import LARGEST_SCALE
-from mare.privacy.noise import Mechanism, standard_deviation
+from mare.privacy.noise import Mechanism
 from mare.privacy.qualities import UNIT, WEIGHT_BITS, Candidate, Distance, NormRank, Tvd, TvdToReleased, Weighting
 from mare.privacy.till import Quote, Till, described_charge, described_query
 
@@ -51,11 +51,6 @@ class NoisyScores:
     def entities(self) -> NDArray[np.float64]:
         """The scores in entities (or rows)."""
         return self.values / np.float64(self.denominator)
-
-    @property
-    def entities_deviation(self) -> float:
-        """Of the noise in one score, in entities (or rows)."""
-        return standard_deviation(self.mechanism, self.scale) / self.denominator
 
 
 def answer_scores(till: Till, candidates: Sequence[Candidate | None], share: float, weighting: Weighting) -> NoisyScores:

@@ -76,6 +76,11 @@ def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[Bounds, s
     return _checked(column, low, high), why
 
 
+def years_before(day: date, years: int) -> date:
+    """The same day, so many years before; the 28th, where there is no such day."""
+    return day.replace(year=max(1, day.year - years), day=min(day.day, 28))
+
+
 def _checked(column: ReflectedColumn, low: FieldValue, high: FieldValue) -> Bounds:
     """A CHECK says it better."""
     return {"min": low if column.min is None else column.min, "max": high if column.max is None else column.max}

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import date
 
 from mare.schema.columns.unmodelled import LONGEST, FakeKind
 from mare.schema.reflection import ReflectedColumn
 
-from .bounds import known_bounds, only_its_type_bounds
+from .bounds import known_bounds, only_its_type_bounds, years_before
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
 from .people import fake_kind, fake_place, is_addressee, is_birth, is_code, is_free_text, is_number_of, is_title, names_person
 from .words import (
@@ -172,9 +171,9 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts, beside: Colle
     if kind in ("date", "datetime"):
         first, last = facts.calendar
         if grown_up:
-            first, last = _years_before(first, _OLDEST), _years_before(first, _HIRED + _GROWN_UP)
+            first, last = years_before(first, _OLDEST), years_before(first, _HIRED + _GROWN_UP)
         elif is_before_calendar(column.name):
-            first = _years_before(first, _HIRED)
+            first = years_before(first, _HIRED)
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
         low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
@@ -196,10 +195,6 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts, beside: Colle
 _GROWN_UP, _HIRED, _OLDEST = 20, 5, 60
 """Made-up people are at work: born so many years before they were hired, hired at most so many before the data begins, and then
 none is older than the last."""
-
-
-def _years_before(day: date, years: int) -> date:
-    return day.replace(year=max(1, day.year - years), day=min(day.day, 28))
 
 
 def _nullable(column: ReflectedColumn) -> dict[str, FieldValue]:

@@ -12,7 +12,7 @@ from datetime import date
 
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
-from .bounds import MADE_UP, sequence_bounds
+from .bounds import MADE_UP, sequence_bounds, years_before
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
 from .row_dates import (
@@ -61,6 +61,9 @@ _NEVER = ("9999-12-31", "9999-01-01", "2999-12-31", "2099-12-31")
 """Days that databases write for an end that there is not: whoever keeps them knows that they never come."""
 _FUTURE = 10
 """Years that a date beside the calendar may lie after it."""
+_MEMBERS, _AT_WORK = 20, 40
+"""Years before the calendar that people of the data have come at most, and that somebody was hired. A century would be coarse: a
+time after a birth lies somewhere between the earliest that it may be and the latest."""
 Tied = dict[str, tuple[Fields, tuple[Note, ...]]]
 """By column, the fields that tie it to another, and what to review."""
 _MOVES = ("transfer", "movement", "bed", "ward")
@@ -248,7 +251,8 @@ def _after(
             if is_stored(end):  # before somebody looked at the database
                 fields["max"] = max(last, facts.today)
         if beside and life:
-            fields["min"] = facts.births[0]
+            years = _AT_WORK if is_hiring(end) else _MEMBERS
+            fields["min"] = max(facts.births[0], years_before(facts.calendar[0], years)) if past else facts.births[0]
         if not life and column is not None and column.kind == "datetime":
             fields["scale"] = "log"
     elif not declared and column is not None and is_year(column):
@@ -257,6 +261,7 @@ def _after(
         fields["strict"] = True
     reason = "a CHECK orders them" if declared else f"never before {start}, by its name"
     bound = f"; cut at {fields['within']}" if "within" in fields else ""
+    bound += f", and on {fields['min']}, long before the data begins" if "min" in fields else ""
     notes = [Note(reason + bound, not is_birth(start) and (not declared or not numeric), "times")]
     if any(word in table.name.casefold() for word in _MOVES):
         notes.append(Note(f"if it is always the next row's {start}: determined: {{next: {start}}}"))

@@ -93,7 +93,7 @@ entity: p
 tables:
   p: {key: id, columns: {home: {type: category, values: [x, y], nullable: true}}}
   c: {key: k, parent: {table: p, column: [p_id, home], references: [id, home], max_rows: 3}, columns: {sex: {type: boolean}}}
-  g: {parent: {table: c, column: [c_id, c_home], references: [k, home], max_rows: 3}, columns: {ward: {type: category, learn: true}}}
+  g: {parent: {table: c, column: [c_id, c_home], references: [k, home], max_rows: 3}, columns: {ward: {type: boolean}}}
   h: {parent: {table: c, column: c_id, max_rows: 3}, columns: {ward: {type: category, values: [a, b, z]}}}
 """
 

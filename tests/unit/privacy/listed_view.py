@@ -58,16 +58,6 @@ class ListedView:
             answers.append(table)
         return answers
 
-    def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
-        found: Counter[int] = Counter()
-        for entity, cell in self._cells(marginal):
-            place = 0
-            for code, size in zip(cell, self._shape(marginal), strict=True):
-                place = place * size + code
-            found[place] += 1 if weights is None else int(weights[self._present().index(entity)])
-        cells = sorted(place for place, count in found.items() if count)
-        return np.array(cells, dtype=np.int64), np.array([found[place] for place in cells], dtype=np.int64)
-
     def beginnings(self) -> ListedView:
         places = [next(place for place, (owner, _) in enumerate(self.rows) if owner == entity) for entity in self._present()]
         rows = tuple(self.rows[place] for place in sorted(places))

@@ -224,9 +224,7 @@ def test_a_distance_that_is_just_paid_for_passes() -> None:
 
 def clipped(gate: Gate, view: ListedView) -> object:
     curator = gate.curator(view, 1.0)
-    dense = curator.counts([WARD, BOTH], 0.5, Clip(1.2))
-    sparse = curator.counts([WARD, BOTH], 0.5, Clip(1.2), minimum=1)
-    return [a.values.tolist() for a in dense], [(a.cells.tolist(), a.values.tolist()) for a in sparse]
+    return [a.values.tolist() for a in curator.counts([WARD, BOTH], 0.5, Clip(1.2))]
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -238,7 +236,7 @@ def test_clipped_answers_do_not_show_one_entity(budget: Budget, gone: int) -> No
 def test_a_factor_that_is_too_large_is_noticed() -> None:
     with pytest.raises(TapeMismatch, match="one entity moves it by") as caught:
         audit(clipped, Flattered(ROWS, 4, visits().domain, 3), 3, BUDGETS[1])
-    assert len(caught.value.differences) == 2  # dense and sparse
+    assert len(caught.value.differences) == 1
 
 
 def test_factors_that_hang_on_others_are_noticed() -> None:

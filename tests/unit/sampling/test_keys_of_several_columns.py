@@ -118,6 +118,19 @@ def test_keys_that_the_table_lacks_never_come_out(epsilon: float) -> None:
     assert set(zip(made["visits"]["site"], made["visits"]["number"], strict=True)) <= set(STATIONS)
 
 
+def test_nobody_visits_a_site_that_has_no_stations() -> None:
+    """A tenth of the people live there. A model of columns alone gives them visits, which go: there is nothing to refer to."""
+    source = world("site")
+    people = source._tables["people"]
+    sites = ["S9" if place % 10 == 0 else site for place, site in enumerate(people["site"].to_pylist())]
+    visits = [row for row in source._tables["visits"].to_pylist() if row["pid"] % 10]
+    source._tables |= {"people": pa.table({"pid": people["pid"], "site": sites}), "visits": pa.Table.from_pylist(visits)}
+    source._tables["sites"] = pa.table({"site": [*SITES, "S9"]})
+    made = drawn(SHARED.replace("entity: people", "entity: people\nmodel: independent"), source, 1.0)
+    assert (made["people"]["site"] == "S9").any()
+    assert "S9" not in set(made["visits"]["site"])
+
+
 def test_a_key_that_is_known_in_part_comes_out_in_part() -> None:
     """Whoever is at a site and at none of its stations yet: one of the columns is NULL, and the other says where."""
     source = world("home")

@@ -105,7 +105,7 @@ def test_rows_of_a_staged_view_are_sorted_by_entity_and_add_up(tmp_path: Path) -
             assert table.sum() == rows.sum()
 
 
-def test_a_view_counts_levels_weights_and_sparse_cells(tmp_path: Path) -> None:
+def test_a_view_counts_levels_and_weights(tmp_path: Path) -> None:
     with encoded(tmp_path) as (staged, groups):
         halves = Coarsening(np.array([0, 0, 1, 1]), 2)
         view = view_of(staged, groups["stays.rows"], ward=(halves,))
@@ -114,8 +114,6 @@ def test_a_view_counts_levels_weights_and_sparse_cells(tmp_path: Path) -> None:
         weights = np.arange(view.entities(), dtype=np.int64)
         (weighted,) = view.counts([Marginal.of("ward")], weights)
         assert weighted.sum() == weights @ view.rows_per_entity()
-        cells, counts = view.sparse_counts(Marginal.of("ward"), weights)
-        assert (cells.tolist(), counts.tolist()) == (np.flatnonzero(weighted).tolist(), weighted[weighted > 0].tolist())
 
 
 def test_a_column_is_gathered_once(tmp_path: Path) -> None:

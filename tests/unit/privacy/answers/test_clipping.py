@@ -165,9 +165,8 @@ def test_a_clip_that_is_none_is_refused(bound: object) -> None:
 @pytest.mark.parametrize(("clip", "said"), [(Clip(1e-9), "too small to keep anything"), (3.0, "is no clip")])
 def test_a_clip_that_cannot_be_used_charges_nothing(budget: Budget, clip: object, said: str) -> None:
     curator, ledger = opened(budget, visits())
-    for minimum in (None, 50):
-        with pytest.raises(PrivacyError, match=said):
-            curator.counts([WARD], 1.0, clip, minimum=minimum)  # type: ignore[call-overload]
+    with pytest.raises(PrivacyError, match=said):
+        curator.counts([WARD], 1.0, clip)  # type: ignore[arg-type]
     assert (ledger.charges, curator.remaining) == ((), 1.0)
 
 
@@ -299,14 +298,6 @@ def test_the_norms_that_a_clip_is_chosen_by_are_worked_out_once(monkeypatch: pyt
     assert asked == [2, 1, 1]
 
 
-def test_a_clip_of_a_sparse_answer_is_chosen_too() -> None:
-    curator, ledger = opened(ZCDP, wards(2000, 5))
-    (answer,) = curator.counts([BOTH], 1.0, Clip.chosen([1, 2, 8, 1e6], above=0), minimum=400)
-    assert answer.clip in (8.0, 64.0)  # never above the cap
-    assert answer.threshold == 400 * answer.denominator
-    assert [charge.mechanism for charge in ledger.charges] == ["exponential choice", "discrete gaussian"]
-
-
 def test_one_entity_does_not_show_through_a_chosen_clip() -> None:
     view = wards(6, 5)
     for budget in BUDGETS:
@@ -339,31 +330,26 @@ def test_a_choice_of_clips_that_is_none_is_refused(clip: dict[str, object], said
 
 
 @pytest.mark.parametrize(
-    ("asked", "share", "clip", "minimum"),
+    ("asked", "share", "clip"),
     [
-        ([WARD], 1.0, Clip.chosen([1e-9, 2]), None),
-        ([WARD], 1.1, Clip.chosen(), None),
-        ([WARD], 1.0, Clip.chosen(portion=5e-324), None),
-        ([Marginal.of("sex")], 1.0, Clip.chosen(), None),
-        ([WARD], 1.0, Clip.chosen(), 0),
+        ([WARD], 1.0, Clip.chosen([1e-9, 2])),
+        ([WARD], 1.1, Clip.chosen()),
+        ([WARD], 1.0, Clip.chosen(portion=5e-324)),
+        ([Marginal.of("sex")], 1.0, Clip.chosen()),
     ],
-    ids=["grid", "share", "portion", "column", "minimum"],
+    ids=["grid", "share", "portion", "column"],
 )
-def test_no_clip_is_chosen_for_what_cannot_be_answered(
-    asked: list[Marginal], share: float, clip: ChosenClip, minimum: int | None
-) -> None:
+def test_no_clip_is_chosen_for_what_cannot_be_answered(asked: list[Marginal], share: float, clip: ChosenClip) -> None:
     for budget in BUDGETS:
         curator, ledger = opened(budget, visits())
         with pytest.raises(PrivacyError):
-            curator.counts(asked, share, clip, minimum=minimum)  # type: ignore[call-overload]
+            curator.counts(asked, share, clip)
         assert (ledger.charges, curator.remaining) == ((), 1.0)
 
 
-def test_a_chosen_clip_is_not_paid_for_where_a_wide_one_would_flood() -> None:
+def test_a_chosen_clip_is_not_paid_for_for_too_many_cells() -> None:
     wide = array_view([1], {"ward": [0], "age": [0]}, Domain.of([("ward", 2**20), ("age", 2**14)]), cap=64)
     curator, ledger = opened(ZCDP, wide)
-    with pytest.raises(PrivacyError, match="minimum="):
-        curator.counts([BOTH], 1.0, Clip.chosen(), minimum=30)
-    with pytest.raises(PrivacyError, match="minimum="):
+    with pytest.raises(PrivacyError, match="are answered at once"):
         curator.counts([BOTH], 1.0, Clip.chosen())
     assert (ledger.charges, curator.remaining) == ((), 1.0)

@@ -119,7 +119,7 @@ def test_scores_together_cost_what_they_move_together(m: int, budget: Budget) ->
     assert charge.norm == ("L1" if budget.pure else "L2")
     assert charge.cells == m
     assert answer.sensitivity / answer.denominator == charge.sensitivity
-    assert answer.entities_deviation == pytest.approx(charge.scale * (sqrt(2) if budget.pure else 1), rel=0.01)
+    assert answer.scale / answer.denominator == charge.scale
     assert len(answer.values) == len(answer.candidates) == m
 
 
