@@ -112,7 +112,8 @@ def with_mean(settled: Table, deviation: float, mean: Estimate, unsure: float) -
         return _tilted(np.append(1.0 - have, np.full(len(settled) - 1, have / most)), wanted)
     if abs(own - mean.value) <= AGREES * mean.deviation:
         return settled
-    hidden = min(deviation * float(np.sqrt((numbers**2).sum())), some * most / sqrt(12) + deviation * own / some)
+    tail = numbers > np.max(numbers[settled >= CLEAR * deviation], initial=0.0)
+    hidden = min(_hidden(settled, deviation, tail), some * most / sqrt(12) + deviation * own / some)
     sure, other = 1 / max(hidden**2, 1e-24), 1 / max(mean.deviation**2, 1e-24)
     wanted = (own * sure + mean.value * other) / (sure + other)
     # Fewer have some, as far as noise may explain it.
@@ -123,6 +124,15 @@ def with_mean(settled: Table, deviation: float, mean: Estimate, unsure: float) -
     tail = numbers > np.max(numbers[settled >= CLEAR * deviation], initial=0.0)
     longer = np.where(tail, float(settled[tail].sum()) / max(1, int(tail.sum())), settled)
     return _tilted(_tilted(longer, wanted, tail), wanted)
+
+
+def _hidden(settled: Table, deviation: float, tail: NDArray[np.bool_]) -> float:
+    """How far the mean of single cells may be off: by the noise of those that stand clear, and by where in the tail those are who
+    are there. How many these are, the others tell: a cap that nobody reaches hides no more than they leave."""
+    numbers, most = np.arange(len(settled), dtype=np.float64), float(len(settled) - 1)
+    body, beyond = deviation * float(np.sqrt((numbers[~tail] ** 2).sum())), deviation * float(np.sqrt((numbers[tail] ** 2).sum()))
+    there = float(settled[tail].sum()) + deviation * sqrt(float((~tail).sum()))
+    return float(np.hypot(body, min(beyond, there * most / sqrt(3))))
 
 
 def have_children(noisy: Table, deviation: float) -> bool:

@@ -67,6 +67,11 @@ def open_domains(schema: Schema, groups: Iterable[ColumnGroup], *, pure: bool = 
                 weights[place], kind = _weight(schema, table, name, first=column.role == "first", pure=pure)
                 if kind is not None:
                     columns[table, name] = kind
+    for table in dict.fromkeys(table for table, _, _ in weights):
+        for name, held in schema.tables[table].columns.items():
+            if held.goes_with is not None and (table, held.goes_with, False) in weights:
+                # What a code is called is learned with it, in pairs.
+                columns[table, name], weights[table, name, False] = "list", VALUES
     return OpenDomains(tuple((*place, kind) for place, kind in columns.items()), sum(weights.values()))
 
 

@@ -104,7 +104,10 @@ STAYS["admissions"]["columns"] = {
 }
 
 
-@pytest.mark.parametrize("schema", [CLINIC, MIXED, schema_of(STAYS)], ids=["clinic", "mixed", "stays"])
+NAMED = people(ward=LEARNED, called={"type": "category", "determined": {"goes_with": "ward"}})
+
+
+@pytest.mark.parametrize("schema", [CLINIC, MIXED, NAMED, schema_of(STAYS)], ids=["clinic", "mixed", "named", "stays"])
 def test_what_is_learned_weighs_in_a_plan_what_it_weighs_in_a_fit(schema: Schema) -> None:
     made = mare.plan(schema, Budget(2, 1e-9), entities=1000)
     codecs = open_codecs(made, needs(schema, [planned.group for planned in made.groups]))
