@@ -37,8 +37,8 @@ _CONTENT = "coalesce(length(CAST({c} AS VARCHAR)) || ':' || CAST({c} AS VARCHAR)
 class Removal:
     """What goes when one entity goes. True values: internal, not private."""
 
-    keys: Mapping[str, frozenset[Key]]
-    """Per table, the whole keys of its rows."""
+    keys: Mapping[tuple[str, tuple[int, ...]], frozenset[Key]]
+    """Per table, and places of its key that others refer to: what is there in its rows, and in no row of anybody else."""
     dangling: tuple[str, str, Key] | None = None
     """Of orphans that share a key: the table that lacks it, the places of the key, the key."""
     lone: tuple[str, str] | None = None
@@ -64,18 +64,19 @@ class Ownership:
 
     def removal(self, entity: Sequence[str]) -> Removal:
         """What goes with this entity. Refuses one that is not there."""
-        held: dict[str, frozenset[Key]] = {}
+        held: dict[tuple[str, tuple[int, ...]], frozenset[Key]] = {}
         owned_rows = 0
         for relation, needs in zip(self.relations, self.tables, strict=True):
-            keys = [f"k{i}" for i in range(len(needs.key))]
             mine = f"FROM {relation} WHERE entity = $1"
             ((rows,),) = self.connection.execute(f"SELECT count(*) {mine}", [list(entity)]).fetchall()
             owned_rows += rows
             # What somebody else owns too stays, with all that depends on it: only this entity's copy of it goes.
-            listed = ", ".join(keys)
-            alone = f"SELECT {listed} {mine} EXCEPT SELECT {listed} FROM {relation} WHERE entity <> $1"
-            whole = self.connection.execute(alone, [list(entity)]).fetchall() if keys else []
-            held[needs.name] = frozenset(tuple(row) for row in whole)
+            # Whoever refers to a part of a key refers to all rows that have it.
+            for places in {tuple(range(len(needs.key))), *(t.refers for t in self.tables if t.parent == needs.name)}:
+                listed = ", ".join(f"k{place}" for place in places)
+                alone = f"SELECT {listed} {mine} EXCEPT SELECT {listed} FROM {relation} WHERE entity <> $1"
+                keys = self.connection.execute(alone, [list(entity)]).fetchall() if places else []
+                held[needs.name, places] = frozenset(tuple(row) for row in keys)
         if not owned_rows:
             raise SourceError(f"{self.tables[0].name!r}: an entity that was to be removed for the audit is not in the source.")
         kind, *rest = entity
@@ -125,7 +126,8 @@ def _select(needs: TableNeeds, chain: Sequence[TableNeeds]) -> str:
     if needs.owned_by:
         return " UNION ALL ".join(_by_reference(chain[places[table]], places[table], name) for table, name in needs.owned_by)
     if needs.parent is None:
-        keys = [f"k{i}" for i in range(len(needs.key))]
+        # Others may refer to more than tells entities apart, and that may be NULL.
+        keys = [f"k{i}" for i in (needs.uniques[0] if len(needs.uniques) == 1 else range(len(needs.key)))]
         there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
         return f"SELECT *, ['{PLAIN}', {', '.join(keys)}] AS entity FROM raw WHERE {there}"
     foreign = [f"f{i}" for i in range(len(needs.foreign))]

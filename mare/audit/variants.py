@@ -101,8 +101,9 @@ class WithoutEntity(HeldSource):
     def _lost(self, needs: TableNeeds) -> frozenset[Key]:
         """The keys (of the entity) or foreign keys whose rows go."""
         if needs.parent is None:
-            return self.removal.keys[needs.name]
-        lost = {tuple(key[place] for place in needs.refers) for key in self.removal.keys[needs.parent]}
+            return self.removal.keys[needs.name, tuple(range(len(needs.key)))]
+        # A foreign key that is NULL leads nowhere.
+        lost = {key for key in self.removal.keys[needs.parent, needs.refers] if None not in key}
         if self.removal.dangling is not None and self.removal.dangling[:2] == (needs.parent, places_text(needs)):
             lost |= {self.removal.dangling[2]} if needs.orphans == "entity" else set()
         return frozenset(lost)

@@ -130,6 +130,25 @@ def references_to_others(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(staged_module, "rank_codes", among_their_own)
 
 
+@planted("a part of the key names the parent", checks_of_rows.keys_of_several_columns_pass_the_tape, "one entity moves it by")
+def parents_by_the_home(patch: pytest.MonkeyPatch) -> None:
+    """Of a foreign key of several columns only the last is compared: whoever has the same home has the same visits (leak 8)."""
+    last = property(lambda needs: f"r.f{len(needs.refers) - 1} = p.k{needs.refers[-1]}")
+    patch.setattr(TableNeeds, "joins_parent", last)
+
+
+@planted("a part of a key that is missing", checks_of_rows.keys_of_several_columns_pass_the_tape, "one entity moves it by")
+def parts_filled_in(patch: pytest.MonkeyPatch) -> None:
+    """Where a column of a key is NULL it is taken to be the one that most rows have, whoever's they are (the bounds above)."""
+    original = staged_module.find_keys
+
+    def find(*args: Any) -> Integers:
+        found = original(*args)
+        return np.where(found == NOWHERE, np.bincount(found[found >= 0], minlength=1).argmax(), found)
+
+    patch.setattr(staged_module, "find_keys", find)
+
+
 @planted("rows without a parent are one entity together", checks_of_rows.orphans_pass_the_tape, "one entity moves it by")
 def one_entity_of_orphans(patch: pytest.MonkeyPatch) -> None:
     """Each is an entity by the promise; under one cap, one that leaves makes room for another (leak 7)."""

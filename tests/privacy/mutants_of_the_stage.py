@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mare.fitting.learning as learning_module
 import mare.privacy.curator as curator_module
+from mare.codec import LearnedValues
 from mare.fitting.noisy_sizes import Sizes
 from mare.privacy.answers.counts import NoisySize
 from mare.privacy.curator import Gate
@@ -221,3 +223,19 @@ def full_voices(patch: pytest.MonkeyPatch) -> None:
 def numbers_of_others(patch: pytest.MonkeyPatch) -> None:
     """The first number of a patient is held against the last one of the patient before, who may not be there (sensitivities)."""
     patch.setattr("mare.stage.raw_columns.follows_a_row", lambda rows: np.arange(len(rows.position)) > 0)
+
+
+@planted(
+    "names of codes from the data", checks_of_learning.codes_and_their_names_pass_the_tape, "release.json of the release is not"
+)
+def names_looked_up(patch: pytest.MonkeyPatch) -> None:
+    """Codes are learned, and their names are those that stand beside them: one of a single patient comes out (leak 2)."""
+    original = learning_module.learn_values
+
+    def learn(door: StageDoor, table: str, name: str, *args: Any) -> LearnedValues:
+        found, staged = original(door, table, name, *args), door._staged
+        if name not in staged.tables[table].needs.beside:
+            return found
+        return LearnedValues(tuple(sorted(staged.values(table)[name].drop_null().unique().to_pylist())))
+
+    patch.setattr(learning_module, "learn_values", learn)

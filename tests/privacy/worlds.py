@@ -29,8 +29,8 @@ class World:
 
     def source(self) -> MemorySource:
         text, number = pa.string(), pa.int64()
-        types = {"p": {"id": number, "x": text, "n": number}}
-        types |= {name: {"id": number, "up": number, "x": text, "n": number} for name in _CHILDREN}
+        types = {"p": {"id": number, "x": text, "y": text, "n": number, "m": number}}
+        types |= {name: {**types["p"], "up": number} for name in _CHILDREN}
         return MemorySource.of(self.rows, {name: types[name] for name in self.rows})
 
 
@@ -39,21 +39,28 @@ def worlds(draw: st.DrawFn) -> World:
     """1 to 4 tables, up to 12 entities. Some have far more rows than their caps; some rows have no owner, some come twice."""
     names = _CHILDREN[: draw(st.integers(0, 3))]
     parents = {name: draw(st.sampled_from(("p", *names[:i]))) for i, name in enumerate(names)}
-    tables: dict[str, Any] = {"p": {"key": "id", "columns": _columns(draw)}}
+    budget = draw(st.sampled_from(_BUDGETS))
+    tables: dict[str, Any] = {"p": {"key": "id", "columns": _columns(draw, pure=budget.pure)}}
     for name in names:
-        tables[name] = {"key": "id", "parent": _link(draw, parents[name]), "columns": _columns(draw)}
+        tables[name] = {"key": "id", "parent": _link(draw, parents[name]), "columns": _columns(draw, pure=budget.pure)}
     model = draw(st.sampled_from(model_names()))
     schema = Schema.model_validate({"mare": 1, "entity": "p", "model": model, "tables": tables})
     rows = _rows(np.random.default_rng(draw(st.integers(0, 2**32))), parents, draw(st.integers(1, 12)))
-    return World(schema, rows, draw(st.sampled_from(_BUDGETS)))
+    return World(schema, rows, budget)
 
 
-def _columns(draw: st.DrawFn) -> dict[str, Any]:
+def _columns(draw: st.DrawFn, *, pure: bool) -> dict[str, Any]:
     nullable = draw(st.booleans())
-    return {
+    columns: dict[str, Any] = {
         "x": {"type": "category", "values": ["a", "b", "z"], "nullable": nullable},
         "n": {"type": "integer", "min": 0, "max": 9, "bins": draw(st.integers(2, 5))},
     }
+    if draw(st.booleans()):
+        # What is near to the row before is looked at where nobody has said where bins lie.
+        columns["m"] = {"type": "integer", "min": 0, "max": 9999, "nullable": nullable}
+    if draw(st.booleans()) and not pure:
+        columns["y"] = {"type": "category", "nullable": True, "determined": {"goes_with": "x"}}
+    return columns
 
 
 def _link(draw: st.DrawFn, parent: str) -> dict[str, Any]:
@@ -72,7 +79,9 @@ def _rows(rng: np.random.Generator, parents: dict[str, str], entities: int) -> R
     def values() -> dict[str, object]:
         # 12 is outside of the domain, and so is the text
         x = (None, "a", "a", "b", "z", "?")[int(rng.integers(6))]
-        return {"x": x, "n": None if rng.random() < 0.1 else int(rng.integers(0, 13))}
+        y = None if rng.random() < 0.3 else f"{x} {int(rng.integers(3))}"
+        n, m = (None if rng.random() < 0.1 else int(rng.integers(0, most)) for most in (13, 12_000))
+        return {"x": x, "y": y, "n": n, "m": m}
 
     rows: Rows = {"p": [{"id": i, **values()} for i in range(entities)]}
     for name, parent in parents.items():

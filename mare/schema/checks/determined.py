@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
+from mare.schema.columns import AnyColumn, Code, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.category import canonical
 from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
 from mare.schema.determined import (
@@ -102,6 +102,9 @@ def _goes_with(layout: Layout, table: str, described: Column, name: str, path: P
     lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn]
     if not isinstance(described, Listed):
         yield Fault(here, f"what goes with a value is one of a list, and not a {described.type}", "Write `type: category`")
+    elif described.possible is not None or (isinstance(described, Code) and described.vocabulary is not None):
+        what = "what goes with a value is learned beside it, so its values are not listed"
+        yield Fault(here, what, "Write `type: category` without `values` or `vocabulary`; or say otherwise how it is determined")
     if layout.roles[table] == "pool":
         yield Fault(here, "nothing is learned in a pool, pairs included", "Write `values: […]`")
     elif name not in known:

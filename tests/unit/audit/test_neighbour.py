@@ -87,6 +87,36 @@ def test_an_entity_without_children_goes_alone() -> None:
         assert len(read(neighbour, "g", ["ward"])) == 7
 
 
+PARTS = """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {home: {type: category, values: [x, y], nullable: true}}}
+  c: {key: k, parent: {table: p, column: [p_id, home], references: [id, home], max_rows: 3}, columns: {sex: {type: boolean}}}
+  g: {parent: {table: c, column: [c_id, c_home], references: [k, home], max_rows: 3}, columns: {ward: {type: boolean}}}
+  h: {parent: {table: c, column: c_id, max_rows: 3}, columns: {ward: {type: category, values: [a, b, z]}}}
+"""
+
+
+def test_whoever_refers_to_a_part_of_a_key_belongs_to_all_who_have_it() -> None:
+    """Two people have a row 7, in different homes. One person's home is NULL, and only the key of the table names them."""
+    text = pa.string()
+    rows: Rows = {
+        "p": [{"id": "1", "home": "x"}, {"id": "2", "home": "y"}, {"id": "3", "home": None}],
+        "c": [{"k": "7", "p_id": n, "home": home, "sex": "F"} for n, home in (("1", "x"), ("2", "y"), ("3", None))],
+        "g": [{"c_id": "7", "c_home": home, "ward": ward} for home, ward in (("x", "a"), ("y", "b"), (None, "z"))],
+        "h": [{"c_id": "7", "ward": "a"}],
+    }
+    reader = MemorySource.of(rows, {name: dict.fromkeys(held[0], text) for name, held in rows.items()})
+    with owners(reader, load_schema(PARTS)) as found:
+        first, third = without(reader, found, "1"), without(reader, found, "3")
+        assert sorted(read(first, "p", ["id"])) == [("2",), ("3",)]
+        assert sorted(read(first, "g", ["ward"])) == [("b",), ("z",)]
+        assert read(first, "h", ["ward"]) == [("a",)], "it is the second one's, too"
+        assert sorted(read(third, "p", ["id"])) == [("1",), ("2",)]
+        assert len(read(third, "c", ["k"])) == len(read(third, "g", ["ward"])) == 3, "a foreign key that is NULL leads nowhere"
+
+
 def test_the_other_rows_come_in_another_order() -> None:
     reader = MemorySource.of(ROWS, TYPES)
     with owners(reader) as found:
