@@ -108,13 +108,13 @@ def _previewed(
     sizes = assume_rows(schema, dag, bounds, entities)
     rows = {g.name: sizes.of(schema, g.group.table, g.group.part) for g in groups}
     work = {g.name: chosen[g.name].model.workload(g.task) for g in groups}
-    learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups])
+    opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
+    learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups]) or opened.weight > 0
     phases = phase_shares(sizes.entities, learns=learns)
     seen = preview(groups, work, rows, budget, schema.allocation, phases, sizes.entities)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)
-    opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
     warnings += warn_of_learning(schema, opened, budget, phases, sizes.tables, sizes.entities)
     warnings += [warn_of_noise(budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))

@@ -17,6 +17,7 @@ import numpy as np
 from mare.domain import Axis, Coarsenings, Task, have_children, norm_subtract, settled_children, with_mean, without_unclear
 from mare.models.clarity import Clarity, ClearTable, Margin
 
+from .balance import flows, in_balance
 from .candidates import Family
 from .noisy_tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 from .pairs import from_pairs
@@ -44,10 +45,15 @@ def agreed_conditionals(
     margins = settled_margins(estimates, coarsenings, task)
     margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
     conditionals: dict[Axis, Table] = {}
+    repeats: dict[str, tuple[Family, NoisyCounts]] = {}
     for family, parts in zip(families, counted, strict=True):
         if family.repeats or family.child.new_since:
             doubtful = () if family.repeats else task.doubtful.get(family.column, ())
-            conditionals[family.child] = _carried(parts[0].counts, doubtful)
+            if family.repeats:
+                conditionals[family.child] = _carried(parts[0].counts, doubtful)
+                repeats[family.column] = family, parts[0].counts
+            else:
+                _renewed(family, parts[0].counts, *repeats[family.column], conditionals, margins, settings, doubtful)
             continue
         noisy, variance = weighted_mean(estimates[family.child])
         # Numbers of children are told by how many there are in all, too.
@@ -71,6 +77,28 @@ def agreed_conditionals(
                 conditionals[family.child] = _in_full(conditionals[family.child], codes, margins[family.child])
         rehearsed.draw(family, conditionals[family.child])
     return conditionals
+
+
+def _renewed(
+    renewed: Family,
+    counts: NoisyCounts,
+    repeating: Family,
+    repeated: NoisyCounts,
+    conditionals: dict[Axis, Table],
+    margins: Mapping[Axis, Table],
+    settings: Settings,
+    doubtful: tuple[int, ...],
+) -> None:
+    """What a carried column is where it is new, in balance with whether it repeats the value before."""
+    values, before = margins.get(Axis(renewed.column)), repeating.parents[0]
+    flowing = None if values is None or before.level else flows(repeated, counts, values)
+    conditionals[renewed.child] = _carried(counts, doubtful, None if flowing is None else flowing.arriving)
+    if values is None or flowing is None:
+        return
+    previous = next((place for place, axis in enumerate(renewed.parents) if axis == before), None)
+    both = conditionals[repeating.child], conditionals[renewed.child]
+    moved = in_balance(flowing, repeated, counts, *both, values, previous, settings.raking)
+    conditionals[repeating.child], conditionals[renewed.child] = moved
 
 
 def clarity_of(
@@ -195,7 +223,7 @@ def _in_full(rough: Table, codes: np.ndarray, child: Table) -> Table:
     return np.asarray(rough[:, codes] * within)
 
 
-def _carried(counts: NoisyCounts, doubtful: tuple[int, ...]) -> Table:
+def _carried(counts: NoisyCounts, doubtful: tuple[int, ...], arriving: Table | None = None) -> Table:
     """Different or the same, given that there is a previous row; or the value, given that it is new.
 
     What cannot be is not looked at: of the first table the rows without a previous one, of the second those that repeat it.
@@ -205,6 +233,8 @@ def _carried(counts: NoisyCounts, doubtful: tuple[int, ...]) -> Table:
     hidden = counts.rows_deviation * sqrt(table.size)
     there = without_unclear(seen, doubtful, hidden / sqrt(table.shape[-1]))
     child = norm_subtract(there / max(float(seen.sum()), hidden, 1e-9))
+    if arriving is not None and (known := np.where(np.isfinite(there), arriving, 0.0)).sum() > 0:
+        child = known / known.sum()
     believed = np.where(np.isfinite(there), _believed(table, counts.rows_deviation, child), 0.0).reshape(-1, table.shape[-1])
     mass = believed.sum(axis=1, keepdims=True)
     return np.asarray(np.where(mass > 0, believed / np.maximum(mass, 1e-300), child))
