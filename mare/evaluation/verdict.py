@@ -15,7 +15,7 @@ from .evaluation import FEWEST_ROWS, INTERNAL, Evaluation, excess
 from .measured import KINDS, Broken, BrokenKind, ColumnFidelity, PairKind, SetName
 from .risk.assess import Risk
 
-_WIDTH = 100
+_WIDTH = 95
 _SHOWN = 5
 _NAMED = 8
 """Columns of a note."""
