@@ -88,10 +88,6 @@ def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[
 
 def picture(schema: Schema, kind: Literal["svg", "text"] = "svg") -> str:
     """Tables, column groups and what each may look at: a picture, or text for a terminal."""
-    if kind == "svg":
-        from .graph.drawing import draw_svg
+    from .graph.drawing import draw_svg, draw_text
 
-        return draw_svg(schema)
-    from .graph.drawing import draw_text
-
-    return draw_text(schema)
+    return draw_svg(schema) if kind == "svg" else draw_text(schema)

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import columns, determined, links, moments, relative, said_once, schema, strict
+from mare.schema import columns, determined, links, relative, said_once, schema, strict
 
 _ROOMS = (schema, said_once, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -27,11 +27,11 @@ _WORDS: dict[object, str] = {
     float: "number",
     strict.Value: "value",
     strict.Names: "name or list of names",
-    moments.Day: "date",
-    moments.Moment: "date and time",
-    moments.Clock: "time of day",
-    moments.OrderedValue: "number, date or date and time",
-    moments.Span: "span",
+    strict.Day: "date",
+    strict.Moment: "date and time",
+    strict.Clock: "time of day",
+    strict.OrderedValue: "number, date or date and time",
+    strict.Span: "span",
 }
 
 

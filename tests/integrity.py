@@ -15,9 +15,9 @@ from mare.schema import Schema
 from mare.schema.caps import link_cap
 from mare.schema.columns import Date, Datetime, Integer, Number, Ordinal
 from mare.schema.layout import Layout
-from mare.schema.moments import parse_span
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW
 from mare.schema.schema import EntityByColumn
+from mare.schema.strict import parse_span
 
 Frames = Mapping[str, pd.DataFrame]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mare.evaluation.features import Feature, Features
+from mare.evaluation.vectors import Feature, Features
 
 
 def vectors(**columns: list[float] | list[int] | np.ndarray) -> Features:

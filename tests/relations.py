@@ -280,6 +280,31 @@ tables:
       value: {type: integer, min: 0, max: 5}
       kind: {type: category, values: [x, y], same_for: parent}
 """,
+    "public keys of several columns": _PEOPLE
+    + """
+    references: {home: {kind: public, table: sites}}
+  sites: {public: true, key: site, rows: 3}
+  stations: {public: true, key: [site, number], rows: 6}
+  visits:
+    key: vid
+    parent: {table: people, column: [pid, home], references: [pid, home], type: sequential, order_by: n, max_rows: 3}
+    references:
+      at: {kind: public, table: stations, columns: [at_site, at_number], learn: true, nullable: true}
+      own: {kind: public, table: stations, columns: [home, own_number]}
+    columns: {n: {type: integer, min: 0, max: 9}}
+""",
+    "codes and their names": _PEOPLE
+    + """
+      home: {type: category, learn: true}
+      home_name: {type: category, nullable: true, determined: {goes_with: home}}
+  stays:
+    key: sid
+    parent: {table: people, column: pid, type: sequential, order_by: n, max_rows: 3}
+    columns:
+      n: {type: integer, min: 0, max: 9}
+      ward: {type: category, values: [a, b, c], nullable: true}
+      ward_name: {type: category, determined: {goes_with: ward}}
+""",
     "running values, cases and totals": _PEOPLE
     + """
       moves: {type: integer, determined: {count: moves}}

@@ -81,7 +81,7 @@ def copy_duckdb(location: Location, folder: Path, removed: Mapping[str, RemovedR
         with open_duckdb(str(target)) as copy:
             stored = reflect_duckdb(copy).by_label
             for table, rows in reversed(list(removed.items())):
-                relation = f"{quoted(str(stored[table].schema))}.{quoted(stored[table].name)}"
+                relation = stored[table].relation
                 numbers = [number for (number,) in copy.execute(f"SELECT rowid FROM {relation} ORDER BY rowid").fetchall()]
                 _check(table, rows, len(numbers))
                 for part in _parts([numbers[place] for place in sorted(rows.places)]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from mare.errors import MareError, SourceError
 from mare.secrecy import is_path, may_hold_password, raise_alone, refuse_file_url
@@ -17,6 +17,8 @@ from mare.secrecy import is_path, may_hold_password, raise_alone, refuse_file_ur
 from .dialects import Dialect, find_dialect, known_schemes
 
 _PASSWORDS = ("password", "passwd", "pwd")
+_SHOWN = ("unix_socket", "service", "sslmode")
+"""Options without which the place is another, or is not to be had; none can be a secret."""
 _HOST = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]")
 _ENCODE = (
     "Percent-encode special characters in the user, password and database name "
@@ -35,13 +37,14 @@ class SqlLocation:
     database: str
     """A database's name, or the path of a file."""
     host: str = ""
+    """A name, an address (an IPv6 one without its brackets), or the folder of a PostgreSQL server's socket."""
     port: int | None = None
     user: str = ""
     schemas: tuple[str, ...] = ()
     """PostgreSQL: the schemas to look at, in place of the search path's."""
     password: str | None = field(default=None, repr=False)
     options: dict[str, str] = field(default_factory=dict, repr=False)
-    """Handed to the driver as they are. Not shown: a certificate's password may be among them."""
+    """Handed to the driver as they are. Most are not shown: a certificate's password may be among them."""
 
     def __repr__(self) -> str:
         return f"SqlLocation({self.label!r})"
@@ -52,18 +55,22 @@ class SqlLocation:
 
     @property
     def label(self) -> str:
-        """The address for people."""
+        """The address for people, who can type it again: all but a password leads to the same place."""
         if self.dialect.is_file:
             return self.database
         name = self.user.partition(":")[0]  # who encodes the : as well has the password in the user's name
-        user = f"{quote(name)}@" if name else ""
-        schemas = f"?schema={','.join(self.schemas)}" if self.schemas else ""
-        return f"{self.family}://{user}{self.server}/{quote(self.database)}{schemas}"
+        user = f"{quote(name, safe='')}@" if name else ""
+        folder = self.host if self.host.startswith("/") else ""
+        address = self.server.removeprefix(folder)
+        shown = {"host": folder} | {name: self.options.get(name, "") for name in _SHOWN} | {"schema": ",".join(self.schemas)}
+        query = urlencode({name: value for name, value in shown.items() if value}, quote_via=quote, safe="/,")
+        return f"{self.family}://{user}{address}/{quote(self.database, safe='')}{'?' * bool(query)}{query}"
 
     @property
     def server(self) -> str:
         """``host:port``, as far as they were given."""
-        return f"{self.host}:{self.port}" if self.port is not None else self.host
+        host = f"[{quote(self.host, safe=':')}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.port is not None else host
 
 
 def sql_location(location: str | Path, fault: type[MareError] = SourceError, dialect: Dialect | None = None) -> SqlLocation:
@@ -132,14 +139,14 @@ def _server_location(dialect: Dialect, driver: str, rest: str) -> SqlLocation:
     options = _options(query)
     secret = next((value for name in _PASSWORDS if (value := options.pop(name, None))), None)
     schemas = tuple(part.strip() for part in options.pop("schema", "").split(",") if part.strip())
-    for name in (options.get("host", ""), options.get("dbname", ""), *schemas):
+    for name in (*(options.get(name, "") for name in ("host", "dbname", *_SHOWN)), *schemas):
         if may_hold_password(name) or ";" in name:
-            raise _Unreadable(f"the database URL cannot be read: host, dbname and schema are names. {_ENCODE}")
+            raise _Unreadable(f"the database URL cannot be read: host, dbname, schema and the socket are names. {_ENCODE}")
     return SqlLocation(
         dialect=dialect,
         driver=driver,
         database=unquote(database) or options.pop("dbname", ""),
-        host=unquote(host) or options.pop("host", ""),
+        host=unquote(host).strip("[]") or options.pop("host", ""),
         port=port if port is not None else _port(options.pop("port", "")),
         user=unquote(user) or options.pop("user", ""),
         schemas=schemas,

@@ -10,9 +10,17 @@ It may open the stage, because it looks at true rows; nothing of what it finds m
 
 from .canary import Session, canary_audit, mechanism_audit, session_audit
 from .physical import SourceAudit, physical_audit, source_audit
-from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
+from .report import (
+    INTERNAL,
+    AuditReport,
+    CanaryReport,
+    QueryAudit,
+    ReplayAudit,
+    audit_document,
+    audit_in_words,
+    read_audit,
+)
 from .tape import account_faults, tape_audit
-from .words import audit_document, audit_in_words, read_audit
 
 __all__ = [
     "INTERNAL", "AuditReport", "CanaryReport", "QueryAudit", "ReplayAudit", "Session", "SourceAudit", "account_faults",

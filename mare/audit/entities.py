@@ -21,7 +21,7 @@ from mare.schema import Schema
 from mare.schema.columns import Listed
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import Reading, load_rows, reading_of, staged_columns
 
 Key = tuple[str | None, ...]

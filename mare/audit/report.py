@@ -1,12 +1,24 @@
-"""What an audit found, for the people who run it: true distances and true differences, hence internal, not private."""
+"""What an audit found, for the people who run it: true distances and true differences, hence internal, not private. Also as a
+JSON file, and such a file in words, so that an evaluation can tell of it.
+
+An audit looks for a fault. That it finds none is no proof that there is none: the words say so.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mare.errors import ReleaseError
+from mare.privacy.pages import table
+from mare.secrecy import shown
 
 INTERNAL = "internal, not private"
 """Stands on everything that an audit returns or prints."""
+_WIDTH = 130
 
 
 @dataclass(frozen=True)
@@ -71,24 +83,13 @@ class AuditReport:
 
     def render(self) -> str:
         verdict = "nothing shows beyond what was paid for" if self.passed else "THE GUARANTEE DOES NOT HOLD"
-        rows = [("query", "view", "moved", "paid", "ratio")]
-        rows += [
-            (
-                q.what if len(q.what) <= 60 else q.what[:59] + "…",
-                q.view,
-                f"{q.moved:.4g}",
-                f"{q.norm} {q.paid:.4g}",
-                f"{q.ratio:.3f}",
-            )
-            for q in self.queries
-        ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        rows = [(q.what, q.view, f"{q.moved:.4g}", f"{q.norm} {q.paid:.4g}", f"{q.ratio:.3f}") for q in self.queries]
+        compared_queries = table(("query", "view", "moved", "paid", "ratio"), rows, _WIDTH, 0, frozenset()) if rows else []
         removed = ", ".join(entity.why for entity in self.entities) or "none"
         otherwise = f" Told otherwise: {', '.join(replay.why for replay in self.retold)}." if self.retold else ""
         compared = f"{len(self.queries)} queries compared. Entities removed: {removed}.{otherwise}"
         head = [f"Tape audit: {verdict}. ({INTERNAL})", compared]
-        return "\n".join([*head, "", *table, *(f"- {difference}" for difference in self.differences)])
+        return "\n".join([*head, "", *compared_queries, *(f"- {difference}" for difference in self.differences)])
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class CanaryReport:
         return self.lower <= self.claimed
 
     def render(self) -> str:
-        unit = {"mu": "μ", "epsilon": "ε"}[self.unit]
+        unit = _UNITS[self.unit]
         verdict = "stays below the claim" if self.passed else "THE NOISE IS TOO SMALL FOR THE CLAIM"
         return (
             f"Canary audit: {verdict}. ({INTERNAL})\n"
@@ -121,3 +122,80 @@ class CanaryReport:
             f"(wrong with a chance of {self.failure:.0e}) from {self.runs:,} releases with and without the canary.\n"
             f"Correct noise would show {self.reach:.4g} of this canary."
         )
+
+
+# ------------------------------------------------------------------ as a file, and in words
+
+KIND = "mare_audit"
+_FORMAT = 1
+_LIGHT = 0.5
+"""A canary that correct noise would show less of than this part of the claim does not test it."""
+_UNITS = {"mu": "μ", "epsilon": "ε"}
+
+
+@dataclass(frozen=True)
+class AuditPart:
+    """An audit as a part of an evaluation."""
+
+    document: Mapping[str, Any]
+
+    def to_json(self) -> Mapping[str, object]:
+        return {**self.document, "words": list(self.words())}
+
+    def words(self) -> Iterator[str]:
+        yield from audit_in_words(self.document)
+
+
+def audit_document(tape: AuditReport | None = None, canary: CanaryReport | None = None, **facts: str | float) -> dict[str, Any]:
+    """What an audit found, in lists and mappings: true distances are among it. ``facts`` say of which fit."""
+    document: dict[str, Any] = {KIND: _FORMAT, "status": INTERNAL, **facts}
+    if tape is not None:
+        verdict = {"passed": tape.passed, "tightest": tape.tightest, "differences": tape.differences}
+        document["tape"] = {**verdict, **asdict(tape)}
+    if canary is not None:
+        document["canary"] = {"passed": canary.passed, **asdict(canary)}
+    return document
+
+
+def read_audit(path: str | Path) -> dict[str, Any]:
+    """The file of `mare audit -o audit.json`, or a `ReleaseError` that says why not."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseError(f"{shown(Path(path))} cannot be read ({error.strerror}).") from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get(KIND) != _FORMAT:
+        raise ReleaseError(f"{shown(Path(path))} is not the JSON of an audit. Write one with: mare audit … -o audit.json")
+    return document
+
+
+def audit_in_words(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence or two for each kind of audit: what it compared, the bound that it found beside what is claimed, and what that
+    proves. Refuses what is no such document."""
+    try:
+        tape, canary = document.get("tape"), document.get("canary")
+        told = [*([_tape_words(tape)] if tape else []), *([_canary_words(canary)] if canary else [])]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReleaseError(f"the JSON of this audit is damaged ({type(error).__name__}). Run the audit again.") from None
+    return tuple(told) or ("No audit was made: nothing was looked for.",)
+
+
+def _tape_words(tape: Mapping[str, Any]) -> str:
+    removed = f"{len(tape['queries'])} charges compared with {len(tape['entities'])} entities taken out one by one"
+    if not tape["passed"]:
+        shown_first = "; ".join(str(difference) for difference in tape["differences"][:3])
+        return f"Tape audit: THE GUARANTEE DOES NOT HOLD. {removed}: {shown_first}. ({INTERNAL})"
+    return (
+        f"Tape audit: no proof of a fault. {removed}: none moved an answer further than was paid for, at most "
+        f"{float(tape['tightest']):.0%} of it. Others, or other data, might. ({INTERNAL})"
+    )
+
+
+def _canary_words(canary: Mapping[str, Any]) -> str:
+    unit, lower, claimed, reach = _UNITS[canary["unit"]], *(float(canary[name]) for name in ("lower", "claimed", "reach"))
+    bound = f"lower bound {unit} = {lower:.3g}, claimed {unit} = {claimed:.3g}"
+    if not canary["passed"]:
+        return f"Canary audit: {bound}: THE NOISE IS TOO SMALL FOR THE CLAIM. ({INTERNAL})"
+    light = f" The canary is light: correct noise would show {reach:.3g} of it." if reach < _LIGHT * claimed else ""
+    return f"Canary audit: {bound}: no proof of a fault.{light} ({INTERNAL})"

@@ -34,7 +34,7 @@ from mare.schema.columns.category import canonical
 from mare.schema.columns.written import quoted
 from mare.stage import LocalNotes, Staged, needs, stage
 from mare.stage.casting import as_text, typed
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import Reading, reading_of
 from mare.stage.staged_tables import StagedTable
 

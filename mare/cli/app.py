@@ -1,17 +1,137 @@
-"""The typer application and the one place where errors become messages and exit codes."""
+"""The typer application, the one place where errors become messages and exit codes, and how a run is stopped: Ctrl-C, a polite
+kill, a terminal that was closed. Everything unwinds and is cleared away, whenever it comes.
+
+Python raises an interruption wherever it happens to be. Two places are no good. In the middle of an import, a library that can
+do without the module takes it for a missing one and goes on, and a lock of the import machinery may stay taken: the next thread
+that imports something would wait for ever. And a callback of the garbage collection swallows it. In both cases it is sent again
+a moment later. Between a folder that was just made and the `with` that would clear it away there is a gap too: what is left of
+this process's own is cleared away at the end.
+"""
 
 from __future__ import annotations
 
+import _thread
+import os
+import signal
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import sleep
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
 
 from mare.cli.telling import print_json
 from mare.errors import MareError
+from mare.files import discard_own
 from mare.installed import __version__
 from mare.secrecy import may_hold_password
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_IMPORTING = "<frozen importlib"
+"""How the files of the import machinery are called."""
+_A_MOMENT = 0.01
+_PATIENCE = 1000
+"""How often it is put off: an import that takes longer than this many moments is no import."""
+
+
+class _Stop:
+    """What happens on a signal. The first one unwinds, which clears everything away. One that comes meanwhile must not cut that
+    short, or rows of people would stay on the disk; whoever insists ends it at once, and the next run clears away."""
+
+    def __init__(self) -> None:
+        self._times = self._put_off = 0
+        self._number: int = signal.SIGINT
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._times == 0 and self._put_off < _PATIENCE and _importing(frame):
+            self._put_off += 1
+            _send_again(number)
+            return
+        self._times += 1
+        if self._times == 1:
+            self._number = number
+            raise self.as_raised()
+        if self._times == 2:
+            # Not by way of sys.stderr: this may be in the middle of a write to it.
+            os.write(2, b"mare: clearing away what was begun. Once more ends at once, and leaves that to the next run.\n")
+            return
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come, so that everything unwinds."""
+        return self._times > 0
+
+    def as_raised(self) -> BaseException:
+        return KeyboardInterrupt() if self._number == signal.SIGINT else SystemExit(128 + self._number)
+
+    def swallowed(self, what: type[BaseException]) -> bool:
+        """Whether it was the interruption that a callback swallowed: then it comes again."""
+        if self._times == 0 or not issubclass(what, KeyboardInterrupt | SystemExit):
+            return False
+        self._times = 0
+        _send_again(self._number)
+        return True
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTING):
+        frame = frame.f_back
+    return frame is not None
+
+
+def _send_again(number: int) -> None:
+    # A bare thread: this may be in the middle of anything, and those of `threading` take locks.
+    _thread.start_new_thread(_after_a_moment, (number,))
+
+
+def _after_a_moment(number: int) -> None:
+    sleep(_A_MOMENT)
+    os.kill(os.getpid(), number)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """A polite kill unwinds like Ctrl-C does: the staging file goes away and the target stays as it was. Within another one, that
+    one counts; what whoever started mare has set to be ignored stays ignored (`nohup`, a job in the background)."""
+    before: dict[int, object] = {}
+    stop, hook = _Stop(), sys.unraisablehook
+
+    def unraisable(failure: UnraisableHookArgs) -> None:
+        if not stop.swallowed(failure.exc_type):
+            hook(failure)
+
+    for number in [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]:
+        now = signal.getsignal(number)
+        if now is not signal.SIG_IGN and not isinstance(now, _Stop):
+            before[number] = signal.signal(number, stop)
+    if before:
+        sys.unraisablehook = unraisable
+    try:
+        yield
+    except MareError:
+        raise
+    except Exception:
+        # A library that calls back into Python may wrap the interruption in an error of its own (pydantic does).
+        if stop.asked:
+            raise stop.as_raised() from None
+        raise
+    finally:
+        if stop.asked:
+            discard_own()
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        if before:
+            sys.unraisablehook = hook
+
 
 STOPPED = 130
 """The exit code of what Ctrl-C ended, as shells have it."""
@@ -61,8 +181,6 @@ def _root(
 
 def main() -> None:
     """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
-    from mare.cli.stopping import stoppable
-
     try:
         with stoppable():
             from mare.cli import commands  # noqa: F401  (registers the verbs)
@@ -71,20 +189,14 @@ def main() -> None:
     except MareError as error:
         typer.echo(f"mare: {error}", err=True)
         if "--json" in sys.argv:
-            _print_error(error)
+            from mare.schema.faults import Fault
+
+            faults = [fault.to_json() for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]
+            print_json({"error": str(error), "kind": type(error).__name__, "faults": faults})
         sys.exit(2)
     except KeyboardInterrupt as stop:
         _say_stopped(stop)
         sys.exit(STOPPED)
-
-
-def _print_error(error: Exception) -> None:
-    """For whoever asked for JSON: the message, and its faults one by one where there are several."""
-    from mare.schema.faults import Fault
-
-    faults = [fault for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]
-    told = [{"line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults]
-    print_json({"error": str(error), "kind": type(error).__name__, "faults": told})
 
 
 def _say_stopped(stop: KeyboardInterrupt) -> None:

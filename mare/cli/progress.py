@@ -22,7 +22,6 @@ from mare.ports import Forgiving, Sized, Watch, WorkStep
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.progress import Task
 
     from mare.planning import Plan
 
@@ -145,7 +144,8 @@ def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
 @contextmanager
 def count_bar(what: str, quiet: bool, *, of_the_source: bool = False) -> Iterator[Callable[[float, int], None]]:
     """A bar over things that are counted, in public numbers. Where the time they take is that of the source's rows
-    (``of_the_source``), the time left is for the screen alone. Yields what to tell it: done, total."""
+    (``of_the_source``), the time left is for the screen alone. Yields what to tell it: done, total; who is never told anything
+    says what is done, and for how long already (one question to a database)."""
     progress = Progress(what)
 
     def tell(done: float, total: int) -> None:
@@ -165,13 +165,6 @@ def step_bar(what: str, quiet: bool) -> Iterator[Watch]:
 
     with _shown(progress, quiet, lambda: progress.line):
         yield tell
-
-
-@contextmanager
-def wait_bar(what: str) -> Iterator[None]:
-    """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
-    with count_bar(what, quiet=False):
-        yield
 
 
 @contextmanager
@@ -227,30 +220,19 @@ def in_words(seconds: float) -> str:
 def _drawn(progress: Progress) -> Iterator[None]:
     """Read anew ten times a second."""
     from rich.console import Console
-    from rich.progress import Progress as Bars
-    from rich.progress import ProgressColumn
+    from rich.live import Live
     from rich.progress_bar import ProgressBar
-    from rich.table import Column
+    from rich.table import Column, Table
     from rich.text import Text
 
-    class What(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(progress.what, no_wrap=True, overflow="ellipsis")
+    def line() -> Table:
+        done, left, spent = progress.fraction(), progress.left(), progress.spent()
+        time = f"about {in_words(left)} left" if left is not None else f"{in_words(spent)} so far" if spent > FIRST else ""
+        # What is done may be long, and is cut where there is no room: a bar is one line, and the time left stands whole.
+        table = Table.grid(Column(no_wrap=True), Column(no_wrap=True), Column(), padding=(0, 1))
+        bar = ProgressBar(total=1.0, completed=done or 0.0, width=_WIDTH, pulse=done is None, animation_time=monotonic())
+        table.add_row(bar, time, Text(progress.what, no_wrap=True, overflow="ellipsis"))
+        return table
 
-    class Bar(ProgressColumn):
-        def render(self, task: Task) -> ProgressBar:
-            done = progress.fraction()
-            return ProgressBar(total=1.0, completed=done or 0.0, width=_WIDTH, pulse=done is None, animation_time=task.get_time())
-
-    class Time(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            left, spent = progress.left(), progress.spent()
-            if left is None:
-                return Text(f"{in_words(spent)} so far" if spent > FIRST else "")
-            return Text(f"about {in_words(left)} left")
-
-    # What is done may be long, and is cut where there is no room: a bar is one line, and the time left stands whole.
-    whole = (Column(no_wrap=True), Column(no_wrap=True))
-    with Bars(Bar(whole[0]), Time(whole[1]), What(), console=Console(stderr=True), transient=True) as bar:
-        bar.add_task("", total=None)
+    with Live(get_renderable=line, console=Console(stderr=True), transient=True, refresh_per_second=10):
         yield

@@ -10,7 +10,7 @@ from mare.domain import Coarsening
 from mare.errors import InternalError, PlanError
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
-from mare.schema.layout import Shared, shared_columns
+from mare.schema.layout import Shared, public_parts, shared_columns
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins, make_bins, neighbours
@@ -229,7 +229,8 @@ def _by_items(
         raise Refused("it depends on another column (by) and on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
     # Public keys, known once the public tables are read.
-    elsewhere = (*schema.tables[table].references, _association(schema, table))
+    drawn = (part.name for part in public_parts(schema, table))
+    elsewhere = (*schema.tables[table].references, *drawn, _association(schema, table))
     item_labels: list[Labels] = []
     for item in by:
         codec = codecs.get(item)
@@ -248,7 +249,9 @@ def _node(schema: Schema, table: str, column: str) -> str:
         return column
     if parent is not None and column in (parent.column_via or ()):
         return _association(schema, table)
-    return described.reference_of(column) or column
+    return next(
+        (part.name for part in public_parts(schema, table) if column in part.columns), described.reference_of(column) or column
+    )
 
 
 def _association(schema: Schema, table: str) -> str:

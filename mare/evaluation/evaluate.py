@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mare.audit.words import AuditPart, read_audit
+from mare.audit.report import AuditPart, read_audit
 from mare.errors import PlanError, SourceError
 from mare.finding import Location
 from mare.release import Release, load_release
@@ -171,10 +171,10 @@ def _notes(sides: Sides) -> Iterator[Note]:
     """A line for each kind of note, and one for all sides of which it is true."""
     whose = dict[tuple[str, tuple[str, ...]], list[str]]()
     for name, side in sides.items():
-        for what, names in side.notes.items():
-            whose.setdefault((what, names), []).append(_WORDS[name])
-    for (what, names), listed in whose.items():
-        yield Note(" and ".join(listed), what, names)
+        for what, listed in side.notes.items():
+            whose.setdefault((what, tuple(listed)), []).append(_WORDS[name])
+    for (what, names), sides_of in whose.items():
+        yield Note(" and ".join(sides_of), what, names)
 
 
 def _refuse_nothing(sides: Sides) -> None:
@@ -183,7 +183,7 @@ def _refuse_nothing(sides: Sides) -> None:
         if not any(len(rows) for rows in side.entity.values()):
             missing = sorted(side.missing)
             why = f" It lacks the tables of the schema: {', '.join(missing)}." if missing else ""
-            raise SourceError(f"the {_WORDS[name]} ({side.label}) hold not one row of the schema's tables.{why}")
+            raise SourceError(f"among the {_WORDS[name]} ({side.label}) is not one row of the schema's tables.{why}")
 
 
 def _warnings(coded: Coded) -> list[str]:
@@ -204,7 +204,9 @@ def _warnings(coded: Coded) -> list[str]:
             )
     for table in real.tables:
         warnings += [
-            f"the {_WORDS[name]} have no table {table!r}: it counts as empty" for name in sides if table in sides[name].missing
+            f"the table {table!r} of the {_WORDS[name]} is not there: it counts as empty"
+            for name in sides
+            if table in sides[name].missing
         ]
         empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
         if empty:

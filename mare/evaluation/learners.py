@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mare.errors import MissingExtra
 
-from .features import Features, Floats, Ints, binned
+from .vectors import Features, Floats, Ints, binned
 
 INDICATORS = 20
 """The most frequent categories of a column have an indicator each."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.errors import SourceError
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 
 from .measured import Answer, SetName
 from .placing import as_text
@@ -148,7 +149,7 @@ def _groups(rows: list[Row], keys: list[int], numbers: list[int]) -> Mapping[Row
         held = sums.setdefault(tuple(row[i] for i in keys), [0.0] * len(numbers))
         for place, i in enumerate(numbers):
             value = row[i]
-            held[place] += float(value) if isinstance(value, int | float | Decimal) and value == value else 0.0
+            held[place] += float(value) if isinstance(value, int | float | Decimal) and isfinite(value) else 0.0
     return sums
 
 

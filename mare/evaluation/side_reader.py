@@ -4,7 +4,7 @@ is, what stands above it, where it stands among its siblings. Nothing is cut, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -30,43 +30,32 @@ class SideReader:
     reader: Source
     reflection: Reflection
     connection: duckdb.DuckDBPyConnection
+    side: Side
+    """What comes of it."""
     tables: tuple[TableNeeds, ...] = ()
     staged: dict[str, pa.Table] = field(default_factory=dict)
     """Rows by table, their columns as staging names them; of those that are placed, the keys alone."""
-    values: dict[str, pa.Table] = field(default_factory=dict)
-    entity: dict[str, Rows] = field(default_factory=dict)
-    parent: dict[str, Rows] = field(default_factory=dict)
-    order: dict[str, Rows] = field(default_factory=dict)
     orphans: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Entities that a missing parent stands for, by its table and key."""
-    entities: int = 0
-    keys: pa.Array | None = None
-    refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
-    lost: dict[str, Lost] = field(default_factory=dict)
-    repeated: dict[str, int] = field(default_factory=dict)
-    missing: set[str] = field(default_factory=set)
-    unread: dict[str, int] = field(default_factory=dict)
-    notes: dict[str, list[str]] = field(default_factory=dict)
 
-    def side(self) -> Side:
+    def read(self) -> Side:
         self.tables = whole_tables(self.schema)
         for table in self.tables:
             self._table(table)
-        public = self._public()
-        self._references(public)
-        if isinstance(self.reader, Forgiving):
-            for name, count in self.reader.unread.items():
-                self.unread[name] = self.unread.get(name, 0) + count
-        for name, count in self.unread.items():
+        self._public()
+        self._references()
+        for name, count in self.reader.unread.items() if isinstance(self.reader, Forgiving) else ():
+            self._unread(name, count)
+        for name, count in self.side.unread.items():
             self._note("values that cannot be read as the schema says, and are NULL", f"{name} ({count:,})")
-        notes = {what: tuple(names) for what, names in self.notes.items()}
-        return Side(
-            self.reader.label, self.schema, self.values, self.entity, self.parent, self.order, self.entities, self.keys,
-            public, self.lost, self.repeated, frozenset(self.missing), self.unread, notes, self.refers,
-        )  # fmt: skip
+        return self.side
+
+    def _unread(self, name: str, count: int) -> None:
+        if count:
+            self.side.unread[name] = self.side.unread.get(name, 0) + count
 
     def _note(self, what: str, name: str) -> None:
-        self.notes.setdefault(what, []).append(name)
+        self.side.notes.setdefault(what, []).append(name)
 
     # ------------------------------------------------------------------ one table
 
@@ -76,8 +65,8 @@ class SideReader:
             holder = next(t for t in self.tables if t.name == table.held_by)
             named = pc.unique(self._staged(holder)["f0"]).drop_null()
             self.staged[name] = pa.table({"k0": named})
-            self.entities, self.keys = len(named), named
-            self.parent[name], self.entity[name] = np.full(len(named), -1), np.arange(len(named))
+            self.side.entities, self.side.keys = len(named), named
+            self.side.parent[name], self.side.entity[name] = np.full(len(named), -1), np.arange(len(named))
             return
         staged = self._staged(table)
         if self.schema.tables[name].pool is not None:
@@ -86,18 +75,18 @@ class SideReader:
         if table.owners:
             above, rows, entities = self._above(table)
             at = matched([self._column(name, column) for column in above], list(above.values()))
-            self.parent[name] = at if rows is None else np.append(rows, -1)[at]
-            self.entity[name] = np.append(entities, -1)[at]
+            self.side.parent[name] = at if rows is None else np.append(rows, -1)[at]
+            self.side.entity[name] = np.append(entities, -1)[at]
             if table.orphans == "entity":
                 self._adopt(table)
         else:
-            self.parent[name], self.entity[name] = np.full(size, -1), np.arange(size)
+            self.side.parent[name], self.side.entity[name] = np.full(size, -1), np.arange(size)
             self._name_entities(name)
-        self.order[name] = order_of(
-            self.entity[name], self.parent[name], [self._column(name, column) for column in order_columns(table)]
+        self.side.order[name] = order_of(
+            self.side.entity[name], self.side.parent[name], [self._column(name, column) for column in order_columns(table)]
         )
         self._count_keys(table)
-        self.values[name] = self._values(table)
+        self.side.tables[name] = self._values(table)
         self.staged[name] = staged.select([column for column in staged.column_names if column[0] in "kr"])
 
     def _column(self, table: str, staged: str) -> pa.Array:
@@ -107,14 +96,14 @@ class SideReader:
         name = table.name
         if table.parent is not None and table.foreign:
             there = complete([self._column(name, f"f{i}") for i in range(len(table.foreign))])
-            self.lost[f"{name}.parent"] = Lost(there - int((self.parent[name] >= 0).sum()), there)
+            self.side.lost[f"{name}.parent"] = Lost(there - int((self.side.parent[name] >= 0).sum()), there)
         key = self.schema.tables[name].key
         for columns in (key, *self.schema.tables[name].unique):
             if columns and all(column in table.key for column in columns):
                 held = [self._column(name, f"k{table.key.index(column)}") for column in columns]
                 # NULL repeats nothing, but a key that is NULL is none.
-                rows = len(self.entity[name]) if columns == key else complete(held)
-                self.repeated[f"{name}({', '.join(columns)})"] = rows - distinct(held)
+                rows = len(self.side.entity[name]) if columns == key else complete(held)
+                self.side.repeated[f"{name}({', '.join(columns)})"] = rows - distinct(held)
 
     def _values(self, table: TableNeeds) -> pa.Table:
         """The described columns in the schema's order, then the keys that nobody described."""
@@ -154,8 +143,7 @@ class SideReader:
             for stretch in typed_stretches(there, self.reader.read(table.name, asked) if asked else [], reading):
                 parts.append(self._typed(stretch))
                 for name, count in stretch.count_unread(self.connection).items():
-                    if count:
-                        self.unread[f"{table.name}.{name}"] = self.unread.get(f"{table.name}.{name}", 0) + count
+                    self._unread(f"{table.name}.{name}", count)
                 self.connection.unregister("batch")
             if parts and there is not table:
                 held = {f"v{i}": f"v{there.values.index(name)}" for i, name in enumerate(table.values) if name in there.values}
@@ -186,12 +174,12 @@ class SideReader:
 
     def _is_there(self, table: TableNeeds, stored: ReflectedTable | None) -> bool:
         if stored is None:
-            self.missing.add(table.name)
+            self.side.missing.add(table.name)
             self._note("not there", table.name)
             return False
         linked = [column for link in table.links for column in link.columns]
         if lacking := [c for c in dict.fromkeys((*table.key, *table.foreign, *table.via, *linked)) if stored.column(c) is None]:
-            self.missing.add(table.name)
+            self.side.missing.add(table.name)
             self._note(
                 "tables that lack a key, so that they cannot be placed and count as not there",
                 f"{table.name} ({', '.join(lacking)})",
@@ -203,7 +191,7 @@ class SideReader:
         assert stored is not None
         lacking = {name for name in (*table.values, *table.order) if stored.column(name) is None}
         for name in sorted(lacking):
-            self.missing.add(f"{table.name}.{name}")
+            self.side.missing.add(f"{table.name}.{name}")
             self._note("columns that are not there", f"{table.name}.{name}")
         for name in table.values:
             column = stored.column(name)
@@ -219,40 +207,39 @@ class SideReader:
         entity."""
         if table.parent is not None:
             keys = {f"f{i}": self._column(table.parent, f"k{place}") for i, place in enumerate(table.refers)}
-            return keys, None, self.entity[table.parent]
+            return keys, None, self.side.entity[table.parent]
         parts, rows, owned, single = list[pa.Table](), list[Rows](), list[Rows](), len(dict(table.owned_by)) == 1
         for owner, reference in table.owned_by:
             at, link = next(t for t in self.tables if t.name == owner).link(reference)
             parts.append(pa.table({f"k{place}": self._column(owner, f"r{at}_{i}") for i, place in enumerate(link.refers)}))
-            owned.append(self.entity[owner])
+            owned.append(self.side.entity[owner])
             rows.append(np.arange(len(owned[-1])) if single else np.full(len(owned[-1]), -1))
         listed = pa.concat_tables(part.select(sorted(parts[0].column_names)) for part in parts)
         keys = {name: in_one_piece(listed[name]) for name in listed.column_names}
         return keys, np.concatenate(rows), np.concatenate(owned)
 
     def _name_entities(self, name: str) -> None:
-        self.entities = len(self.entity[name])
+        self.side.entities = len(self.side.entity[name])
         parts = [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]
         if len(parts) == 1:
-            self.keys = parts[0]
+            self.side.keys = parts[0]
         elif parts:
-            self.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
+            self.side.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
 
     def _adopt(self, table: TableNeeds) -> None:
         """Rows whose parent is missing are entities where the schema says so: those that share a missing key one, others each."""
-        alone = np.flatnonzero(self.entity[table.name] < 0)
+        alone = np.flatnonzero(self.side.entity[table.name] < 0)
         keys = [self._column(table.name, f"f{i}").take(pa.array(alone)).to_pylist() for i in range(len(table.foreign))]
         for row, *key in zip(alone.tolist(), *keys, strict=True):
             name = (table.name, str(row)) if None in key else (str(table.parent), str(table.refers), *map(str, key))
             if name not in self.orphans:
-                self.orphans[name] = self.entities
-                self.entities += 1
-            self.entity[table.name][row] = self.orphans[name]
+                self.orphans[name] = self.side.entities
+                self.side.entities += 1
+            self.side.entity[table.name][row] = self.orphans[name]
 
     # ------------------------------------------------------------------ public tables and references
 
-    def _public(self) -> dict[str, pa.Table]:
-        public: dict[str, pa.Table] = {}
+    def _public(self) -> None:
         for name, table in self.schema.tables.items():
             if not table.public or table.ignore:
                 continue
@@ -263,15 +250,14 @@ class SideReader:
             left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
             batches = list(self.reader.read(stored.name, [c.name for c in stored.columns if c.name not in left_out]))
             if batches:
-                public[name] = pa.Table.from_batches(batches).unify_dictionaries()
-        return public
+                self.side.public[name] = pa.Table.from_batches(batches).unify_dictionaries()
 
-    def _references(self, public: Mapping[str, pa.Table]) -> None:
+    def _references(self) -> None:
         for table in self.tables:
-            if table.held_by is not None or table.name not in self.values:
+            if table.held_by is not None or table.name not in self.side.tables:
                 continue
             for number, link in enumerate(table.links):
-                there = self._target(table, link, public)
+                there = self._target(table, link)
                 if there is not None:
                     here = [self._column(table.name, f"r{number}_{i}") for i in range(len(link.columns))]
                     rows = matched(here, there)
@@ -281,20 +267,20 @@ class SideReader:
                             "where it leads to other people is never learned, and not compared", f"{table.name}.{link.name}"
                         )
                     else:
-                        self.refers[table.name, link.name] = Referred(link.columns, link.table, rows)
+                        self.side.refers[table.name, link.name] = Referred(link.columns, link.table, rows)
                     of = complete(here)
-                    self.lost[f"{table.name}.{link.name}"] = Lost(of - int((rows >= 0).sum()), of)
+                    self.side.lost[f"{table.name}.{link.name}"] = Lost(of - int((rows >= 0).sum()), of)
 
-    def _target(self, table: TableNeeds, link: Link, public: Mapping[str, pa.Table]) -> list[pa.Array] | None:
+    def _target(self, table: TableNeeds, link: Link) -> list[pa.Array] | None:
         """The keys that a reference may have."""
         if link.kind != "public":
             return [self._column(link.table, f"k{place}") for place in link.refers] if link.table in self.staged else None
-        if link.table not in public:
+        if link.table not in self.side.public:
             return None
         declared = self.schema.tables[table.name].references.get(link.name)
         columns = (declared.column if declared is not None else None) or self.schema.tables[link.table].key or ()
         try:
-            keys = PublicTable(link.table, public[link.table]).texts(columns)
+            keys = PublicTable(link.table, self.side.public[link.table]).texts(columns)
         except MareError as error:
             self._note(str(error), link.table)
             return None
@@ -332,11 +318,20 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
             for columns in described.unique_sets:
                 keys[table.name] += [column for column in columns if column not in keys[table.name]]
             if described.pool is None:
-                links = (*table.links, *_further_links(schema, table, keys))
+                links = (*_whole_links(schema, table), *_further_links(schema, table, keys))
                 values = tuple(name for name, column in described.columns.items() if column.kept)
-                table = replace(table, values=values, links=(*links, *_via(schema, table)))
+                table = replace(table, values=values, beside={}, links=(*links, *_via(schema, table)))
         whole.append(table)
     return tuple(replace(table, key=tuple(keys[table.name])) for table in whole)
+
+
+def _whole_links(schema: Schema, table: TableNeeds) -> Iterator[Link]:
+    """What a fit looks for column by column, as the references that they are."""
+    described = schema.tables[table.name]
+    yield from (link for link in table.links if link.kind != "public")
+    for name, declared in described.references.items():
+        if declared.kind == "public":
+            yield Link(name, "public", declared.table, described.reference_columns(name))
 
 
 def _further_links(schema: Schema, table: TableNeeds, keys: dict[str, list[str]]) -> list[Link]:

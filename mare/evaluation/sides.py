@@ -7,8 +7,10 @@ True rows, outside the gate: internal, not private.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +25,7 @@ from mare.ports import Source
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import describe
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 
 Rows = NDArray[np.int64]
 
@@ -45,22 +47,39 @@ class Referred:
     rows: Rows
 
 
-@dataclass(frozen=True, eq=False)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def kept(work: Callable[Concatenate[Side, P], T]) -> Callable[Concatenate[Side, P], T]:
+    """Worked out once for a side and a question, because many ask."""
+
+    @wraps(work)
+    def answered(side: Side, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        question = (work.__name__, *args)
+        if question not in side._answers:
+            side._answers[question] = work(side, *args, **kwargs)
+        return cast(T, side._answers[question])
+
+    return answered
+
+
+@dataclass(eq=False)
 class Side:
     """One side, whole. Internal, not private."""
 
     label: str
     schema: Schema
-    tables: dict[str, pa.Table]
+    tables: dict[str, pa.Table] = field(default_factory=dict)
     """The tables of the entity, owners before what they own. Columns that the schema describes have its types; keys and foreign
     keys that it does not describe are whole numbers or texts, as they were read."""
-    entity: dict[str, Rows]
+    entity: dict[str, Rows] = field(default_factory=dict)
     """Of each row, the number of its entity; -1 where it belongs to nobody."""
-    parent: dict[str, Rows]
+    parent: dict[str, Rows] = field(default_factory=dict)
     """Of each row, the row of the table above (`above`); -1 where there is none. Below an entity by column: its number."""
-    order: dict[str, Rows]
+    order: dict[str, Rows] = field(default_factory=dict)
     """The rows by entity, parent row and, within a sequence, its order: siblings stand together, the previous one before."""
-    entities: int
+    entities: int = 0
     """Numbers of entities run from 0 to this. Where a table holds them, its row is the number; orphans that the schema calls
     entities come after."""
     keys: pa.Array | None = None
@@ -71,19 +90,15 @@ class Side:
     """By foreign key (`stays.parent`, `labs.itemid`)."""
     repeated: dict[str, int] = field(default_factory=dict)
     """By unique key (`stays(hadm_id)`), rows whose key is NULL or another row's."""
-    missing: frozenset[str] = frozenset()
+    missing: set[str] = field(default_factory=set)
     """Tables (`labs`) and columns (`labs.value`) that this side does not have."""
     unread: dict[str, int] = field(default_factory=dict)
     """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
     """What could not be read or compared, in words; and of which tables and columns."""
     refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
     """By table and reference (`labs`, `itemid`), where each row leads. None to other people: that is never learned."""
-    _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
-    _moments: dict[tuple[str, str], tuple[Rows, NDArray[np.bool_]]] = field(default_factory=dict, init=False, repr=False)
-    _ancestors: dict[str, dict[str, NDArray[np.int32]]] = field(default_factory=dict, init=False, repr=False)
-    _previous: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
-    _siblings: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+    _answers: dict[tuple[object, ...], object] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def dag(self) -> DatasetDag:
@@ -94,14 +109,14 @@ class Side:
         owners = dict.fromkeys(edge.owner for edge in self.dag.owners(table))
         return next(iter(owners)) if len(owners) == 1 else None
 
-    def ancestors(self, table: str) -> dict[str, NDArray[np.int32]]:
-        """Every table above with columns, nearest first: of each row, its row there, -1 where it has none. Kept, because many
-        ask."""
-        if table not in self._ancestors:
-            self._ancestors[table] = self._climbed(table)
-        return self._ancestors[table]
+    def parents(self, table: str) -> int:
+        """How many rows could have rows of this table below them."""
+        above = self.above(table)
+        return len(self.entity[above]) if above in self.entity else self.entities
 
-    def _climbed(self, table: str) -> dict[str, NDArray[np.int32]]:
+    @kept
+    def ancestors(self, table: str) -> dict[str, NDArray[np.int32]]:
+        """Every table above with columns, nearest first: of each row, its row there, -1 where it has none."""
         rows_above: dict[str, NDArray[np.int32]] = {}
         rows, at = self.parent[table], self.above(table)
         if at is None and table != self.dag.entity.name:
@@ -127,58 +142,59 @@ class Side:
     def column(self, table: str, name: str) -> pa.Array:
         return in_one_piece(self.tables[table].column(name))
 
+    @kept
     def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
-        if (table, column) not in self._words:
-            held = self.column(table, column)
-            if pa.types.is_null(held.type):
-                return np.full(len(held), -1, dtype=np.int32), ()
-            coded = held.dictionary_encode()
-            indices = np.asarray(coded.indices.fill_null(-1) if held.null_count else coded.indices, dtype=np.int32)
-            self._words[table, column] = indices, tuple(coded.dictionary.cast(pa.string()).to_pylist())
-        return self._words[table, column]
+        """A column as texts: of each row its place among the different ones, -1 for NULL; and those."""
+        held = self.column(table, column)
+        if pa.types.is_null(held.type):
+            return np.full(len(held), -1, dtype=np.int32), ()
+        coded = held.dictionary_encode()
+        indices = np.asarray(coded.indices.fill_null(-1) if held.null_count else coded.indices, dtype=np.int32)
+        return indices, tuple(coded.dictionary.cast(pa.string()).to_pylist())
 
+    @kept
     def moments(self, table: str, column: str) -> tuple[Rows, NDArray[np.bool_]]:
-        """A column of times in microseconds, and which of them are there. Kept, because many ask."""
-        if (table, column) not in self._moments:
-            held = self.column(table, column)
-            self._moments[table, column] = microseconds(held), ~null_mask(held)
-        return self._moments[table, column]
+        """A column of times in microseconds, and which of them are there."""
+        held = self.column(table, column)
+        return microseconds(held), ~null_mask(held)
 
+    @kept
     def previous(self, table: str, back: int) -> NDArray[np.int32]:
-        """Of each row, the sibling that many rows before it; -1 where there is none. Kept, because many ask."""
-        if (table, back) not in self._previous:
-            order, parent = self.order[table].astype(np.int32), self.parent[table]
-            before = np.full(len(order), -1, dtype=np.int32)
-            if back < len(order):
-                whose = parent[order]
-                here, there = order[back:], order[:-back]
-                same = (whose[back:] == whose[:-back]) & (whose[back:] >= 0)
-                before[here[same]] = there[same]
-            self._previous[table, back] = before
-        return self._previous[table, back]
+        """Of each row, the sibling that many rows before it; -1 where there is none."""
+        order, parent = self.order[table].astype(np.int32), self.parent[table]
+        before = np.full(len(order), -1, dtype=np.int32)
+        if back < len(order):
+            whose = parent[order]
+            here, there = order[back:], order[:-back]
+            same = (whose[back:] == whose[:-back]) & (whose[back:] >= 0)
+            before[here[same]] = there[same]
+        return before
 
+    @kept
     def sibling(self, table: str, seed: int) -> NDArray[np.int32]:
         """Of each row, another row of its parent, drawn so that the order of storage tells nothing; -1 where there is none. Each
-        is drawn once: the rows of a parent stand in a circle. Kept, because many ask."""
-        if (table, seed) not in self._siblings:
-            parent = self.parent[table]
-            mixed = np.random.default_rng(seed).permutation(len(parent)).astype(np.int32)
-            order = mixed[np.argsort(parent[mixed], kind="stable")]
-            order = order[parent[order] >= 0]
-            whose = parent[order]
-            begins, ends = (np.flatnonzero(np.diff(whose, **beyond)) for beyond in ({"prepend": -1}, {"append": -1}))
-            before = np.roll(order, 1)
-            before[begins] = order[ends]
-            others = np.full(len(parent), -1, dtype=np.int32)
-            others[order] = np.where(before == order, -1, before)
-            self._siblings[table, seed] = others
-        return self._siblings[table, seed]
+        is drawn once: the rows of a parent stand in a circle."""
+        parent = self.parent[table]
+        mixed = np.random.default_rng(seed).permutation(len(parent)).astype(np.int32)
+        order = mixed[np.argsort(parent[mixed], kind="stable")]
+        order = order[parent[order] >= 0]
+        whose = parent[order]
+        begins, ends = (np.flatnonzero(np.diff(whose, **beyond)) for beyond in ({"prepend": -1}, {"append": -1}))
+        before = np.roll(order, 1)
+        before[begins] = order[ends]
+        others = np.full(len(parent), -1, dtype=np.int32)
+        others[order] = np.where(before == order, -1, before)
+        return others
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """Not copied where it is already."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def starts_of(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where each group of equal neighbours begins."""
+    return np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1)).astype(np.int64)
 
 
 def _followed(rows: Rows, places: NDArray[np.int32]) -> Rows:
@@ -199,4 +215,4 @@ def read_side(schema: Schema, location: Location | Source | object) -> Side:
     with open_source(location) as reader, staging_database() as connection:
         # Keys and words are short, and free text is not read: half the bytes do to say where each begins.
         connection.execute("SET arrow_large_buffer_size = false")
-        return SideReader(schema, reader, reader.reflect(), connection).side()
+        return SideReader(schema, reader, reader.reflect(), connection, Side(reader.label, schema)).read()

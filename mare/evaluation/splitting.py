@@ -12,20 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.errors import PlanError, SourceError
-from mare.finding import Location, open_sink, open_source
+from mare.finding import HeldSource, Location, open_sink, open_source
 from mare.graph.dag import DatasetDag
 from mare.ports import TRUE_ROWS, Located, Sink, SinkTable, Source
 from mare.schema import Schema
 from mare.schema.loading import load_schema
-from mare.schema.reflection import Peek, ReflectedTable, Reflection
+from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import reading_of
 from mare.whereabouts import refuse_overlap
 
@@ -178,9 +177,6 @@ def _pour(
 
 
 def _with_nulls(whole: pa.Table, where: Mapping[str, NDArray[np.bool_]]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for name, rows in where.items():
         column = in_one_piece(whole[name])
         whole = whole.set_column(whole.column_names.index(name), name, pc.if_else(pa.array(rows), None, column))
@@ -188,12 +184,11 @@ def _with_nulls(whole: pa.Table, where: Mapping[str, NDArray[np.bool_]]) -> pa.T
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class _Held(HeldSource):
     """Every table of the schema, all its columns, in memory: a source that gives the same rows in the same order each time."""
 
-    label: str
     reflection: Reflection
-    tables: dict[str, pa.Table]
+    tables: dict[str, pa.Table] = field(default_factory=dict)
     """By stored name; columns also in the forms in which they are compared."""
     logical: dict[str, str] = field(default_factory=dict)
     """Stored name → the schema's."""
@@ -202,7 +197,7 @@ class _Held:
     def of(cls, schema: Schema, reader: Source) -> _Held:
         reflection = reader.reflect()
         wanted = whole_tables(schema)
-        held = cls(reader.label, reflection, {})
+        held = cls(reader, reflection)
         for name in DatasetDag.of(schema).generation_order():
             stored = reflection.table(name)
             if stored is None:
@@ -228,15 +223,6 @@ class _Held:
         stored = [table for name in self.tables if (table := self.reflection.table(name)) is not None]
         return [_sink_table(table, set(self.tables), without) for table in stored]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
-
-    def reflect(self) -> Reflection:
-        return self.reflection
-
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         stored = self.reflection.table(table)
         assert stored is not None
@@ -244,9 +230,6 @@ class _Held:
         folded = {name.casefold(): name for name in held.column_names}
         asked = [name if name in held.column_names else folded[name.casefold()] for name in columns]
         yield from held.select(asked).rename_columns(list(columns)).to_batches(_BATCH)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        return Peek()
 
 
 def _sink_table(table: ReflectedTable, written: set[str], without: set[_ForeignKey]) -> SinkTable:

@@ -22,6 +22,7 @@ from mare.graph.groups import HistoryColumn
 from mare.graph.pdag import column_groups
 from mare.planning.planning import plan_of_groups
 from mare.privacy.budget import DEFAULT_DELTA, Budget
+from mare.privacy.pages import table
 from mare.sampling.sample import sample
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
@@ -35,6 +36,7 @@ from .sides import Side, read_side
 from .splitting import split
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0, 100.0)
+_WIDTH = 100
 ABLATED = 2.0
 """The ablation takes the ε nearest to the paper's."""
 NOT_CHARGED = "an ε that you choose by this was chosen by looking at the data: the choice is not charged, and so not private"
@@ -89,14 +91,20 @@ class Study:
         yield f"Study of {self.name or 'a schema'} ({INTERNAL})"
         yield f"Note: {NOT_CHARGED}."
         for figure, title in FIGURES.items():
-            yield ""
-            yield _line(title, [KINDS[kind] for kind in self.kinds])
-            for tried in (*self.privacy, *self.ablation[:-1]):
-                looks = "" if tried.looks == "both" else f", {tried.looks}"
-                yield _line(f"  ε = {tried.epsilon:g}{looks}", [f"{tried.mean(kind, figure):.3f}" for kind in self.kinds])
-            for label, held in self.best(figure).items():
-                yield _line(f"  {label}", [f"{value:.3f}" for value in held])
+            yield from ("", f"{title}.")
+            budgets = {f"ε = {tried.epsilon:g}": tried for tried in self.privacy}
+            yield from self._table(figure, budgets, self.best(figure))
+            yield from ("", f"With ε = {self.ablation[0].epsilon:g}, where a row looks at:")
+            yield from self._table(figure, {tried.looks: tried for tried in self.ablation}, {})
         yield f"({INTERNAL})"
+
+    def _table(self, figure: Figure, tried: Mapping[str, Tried], best: Mapping[str, Sequence[float]]) -> list[str]:
+        rows = [
+            [KINDS[kind], *(f"{t.mean(kind, figure):.3f}" for t in tried.values()), *(f"{held[i]:.3f}" for held in best.values())]
+            for i, kind in enumerate(self.kinds)
+        ]
+        head = ["pairs", *tried, *best]
+        return table(head, rows, _WIDTH, 0, frozenset(range(1, len(head))))
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -114,10 +122,6 @@ class Study:
         from .report.study_page import render_study
 
         return render_study(self)
-
-
-def _line(label: str, cells: list[str]) -> str:
-    return f"{label:<42}" + "".join(f"{cell:>20}" for cell in cells)
 
 
 def study(

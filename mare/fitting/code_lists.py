@@ -14,7 +14,7 @@ from mare.errors import MissingExtra, SourceError
 from mare.relational.public import PublicTable, PublicTables
 from mare.schema import Schema
 from mare.schema.columns import Code, CodeFile
-from mare.schema.columns.code import WITHOUT_DOTS
+from mare.schema.columns.category import WITHOUT_DOTS
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from mare.graph.dag import DatasetDag
 from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
+from mare.planning.learning import STRANGERS
 from mare.planning.plan import phase_shares
 from mare.planning.sensitivity import most_sequences, row_bounds
 from mare.ports import Source
@@ -42,7 +43,7 @@ from mare.stage_door import LocalNotes, needs, open_stage
 from .code_lists import code_lists
 from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
-from .public_keys import STRANGERS, choices, choose_keys, learn_strangers, may_be_strange
+from .public_keys import choices, choose_keys, learn_strangers, may_be_strange
 from .rehearsal import Rehearsal
 from .settling import beginning_columns, doubtful_codes, group_levels, near_columns, open_codecs, settle
 from .vocabularies import compared_keys, doubts_of_public, read_public, stage_vocabularies
@@ -235,7 +236,7 @@ def _refuse_peeked(plan: Plan, allowed: bool) -> None:
         places = "\n".join(f"  - {place}" for place in plan.peeked)
         raise PlanError(
             f"these parts of the schema were filled in by looking at the data:\n{places}\n"
-            "Review each, and remove its `peeked: true`; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
+            "Review each, and remove its `peeked` mark; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
         )
 
 

@@ -11,7 +11,7 @@ Where the scale of a number depends on another column, every item has its own (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
@@ -20,6 +20,7 @@ from mare.codec import (
     LearnedDomain,
     LearnedOrder,
     LearnedScales,
+    LearnedValues,
     OpenBins,
     OpenCodec,
     OrdinalCodec,
@@ -27,15 +28,17 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
+from mare.codec.beside import Names
 from mare.codec.scales import DecimalScale, TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
+from mare.planning.learning import BINS, BOUNDS, ELAPSED, ITEM_BINS, ITEM_BOUNDS, VALUES
 from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
 from mare.schema.columns import Category, Ordinal
-from mare.schema.layout import Layout, shared_columns
+from mare.schema.layout import Layout, going_with, shared_columns
 from mare.stage_door import Measure, StageDoor
 
 from . import differences, last_digits, rhythms
@@ -65,11 +68,10 @@ from .tapering import tapered
 from .vocabularies import MOST_LISTED, Room, doubt_of_list, learn_codes, learn_values
 from .weighing import weighed
 
-BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
-"""What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
-come is looked at, never drawn, so that its bins may be rough. A value is listed where it stands several deviations clear of the
-noise, and is lost altogether where it does not."""
-
+CODES_ALONE = 0.5
+"""What a list of codes weighs where names go with them: what is left of 1 goes to the pairs."""
+_Place = tuple[str, str]
+"""A table and a column of it."""
 MOST_CELLS = 512
 """Of a column's fine histogram: it travels with the release."""
 
@@ -121,19 +123,33 @@ class Learning:
         return settled
 
     def _values(self, share: float) -> None:
-        wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
+        wanted = {(table, name): codec for table in self.columns for name, codec in _open_values(self.codec(table))}
         lists = self.other_lists + count_lists(self.codec(table) for table in self.columns)
-        for table, name, codec in wanted:
-            at, rows = f"{table}.{name}", self.bounds[table].rows
+        tables = self.schema.tables
+        going = {
+            (table, name): (table, of)
+            for table, held in self.columns.items()
+            if table in tables  # an entity by column has none
+            for name, of in going_with(tables[table], held).items()
+        }
+        parts = shares_of_pairs(going, [place for place in wanted if ".".join(place) not in self.codes])
+        for (table, name), codec in wanted.items():
+            at, rows, part = f"{table}.{name}", self.bounds[table].rows, share * parts.get((table, name), 1.0)
             if at in self.codes:
-                values, doubts = learn_codes(self.door, table, name, self.codes[at], codec.most, rows, share)
+                values, doubts = learn_codes(self.door, table, name, self.codes[at], codec.most, rows, part)
             else:
                 each = self.rows_each.get(self._told_by(table, name), 1)
                 room = self._room(table, name)
-                values = learn_values(self.door, table, name, codec.most, rows, each, share, lists, room)
+                values = learn_values(self.door, table, name, codec.most, rows, each, part, lists, room)
                 doubts = doubt_of_list(at, values, codec.most if room is None else MOST_LISTED)
             self.learned[at] = values
             self.doubts += doubts
+        for (table, name), (_, of) in going.items():
+            codes, pairs, at = self.learned.get(f"{table}.{of}"), self.learned[f"{table}.{name}"], f"{table}.{of}"
+            if isinstance(codes, LearnedValues) and isinstance(pairs, LearnedValues) and (table, of) in parts:
+                most = wanted[table, of].most if self._room(table, of) is None else None
+                self.learned[at] = Names(of, pairs).with_names(codes, most)
+                self.doubts = [doubt for doubt in self.doubts if doubt.where != at or not pairs.values]
 
     def _room(self, table: str, name: str) -> Room | None:
         """Of a category whose values nobody has limited, and whose rest is drawn again. What tells rows apart, and what the scale
@@ -310,6 +326,16 @@ class Learning:
 
     def _items(self, table: str, name: str, codec: TableCodec, scaled: ScaledCodec) -> ItemColumn:
         return ItemColumn(self.door, table, name, codec, scaled, self.bounds[table].rows)
+
+
+def shares_of_pairs(going: Mapping[_Place, _Place], lists: Collection[_Place]) -> dict[_Place, float]:
+    """What lists weigh of which one is that of the names of another: these mostly tell the list of codes, too."""
+    parts: dict[_Place, float] = {}
+    for code in dict.fromkeys(going.values()):
+        names = [place for place, of in going.items() if of == code]
+        if code in lists:
+            parts |= {code: CODES_ALONE, **dict.fromkeys(names, 1 + (1 - CODES_ALONE) / len(names))}
+    return parts
 
 
 def asking(learner: Learner) -> Ask:

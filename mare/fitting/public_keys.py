@@ -26,6 +26,7 @@ from mare.relational.public import PublicTables
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES
+from mare.schema.layout import PublicPart, public_parts
 from mare.schema.links import PublicReference
 from mare.stage_door import KEY, StageDoor
 
@@ -34,8 +35,6 @@ from .vocabularies import doubt_of_list, named_values
 
 STRANGE = 0.01
 """Rows with keys that a public table lacks are told, and looked for, from this part of all rows on."""
-STRANGERS = 1.0
-"""What finding the keys that a public table lacks weighs when the learning share is split; choosing keys weighs 1."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
     """What has to be chosen, and paid for. Refuses an association that has no key to be made of."""
     wanted = []
     for name, table in relations(schema, public, {}).items():
-        link = schema.tables[name].parent
+        link, parts = schema.tables[name].parent, {part.name: part for part in public_parts(schema, name)}
         if table.unrolling is not None and not len(table.unrolling.vocabulary) and table.unrolling.rest != "rows":
             raise SourceError(
                 f"the public table {table.unrolling.vocabulary.table!r} is empty, and {name!r} is made of its keys. Fill it, or "
@@ -79,7 +78,8 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
             if link.vocabulary.select < keys:
                 wanted.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
         for reference, words in (table.references or {}).items():
-            declared = schema.tables[name].references[reference]
+            part = parts.get(reference)
+            declared = None if part is None else schema.tables[name].references[part.reference]
             if (
                 isinstance(declared, PublicReference)
                 and declared.where
@@ -87,21 +87,29 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
                 and not len(words.vocabulary)
             ):
                 raise SourceError(f"tables.{name}.references.{reference}.where: no row of {declared.table!r} has these values.")
-            if isinstance(words, Words) and isinstance(declared, PublicReference) and is_learned(schema, name, reference):
+            if (
+                part is not None
+                and isinstance(words, Words)
+                and isinstance(declared, PublicReference)
+                and is_learned(schema, name, reference)
+            ):
                 most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
                 if declared.learn or most < len(words.vocabulary):
-                    alone = declared.learn and len(words.vocabulary.columns) == 1
-                    spreads = declared.rest is not None and declared.max_values is None and not _scales(schema, name, reference)
-                    its_own = declared.where is not None or _means_all(schema, name, reference)
+                    alone = (
+                        declared.learn
+                        and len(part.columns) == 1
+                        and part.columns == schema.tables[name].reference_columns(part.reference)
+                    )
+                    spreads = declared.rest is not None and declared.max_values is None and not _scales(schema, name, part)
+                    its_own = declared.where is not None or _means_all(schema, declared.table)
                     keys, exactly = len(words.vocabulary), not declared.learn
                     wanted.append(KeyChoice(name, reference, keys, most, exactly, declared.nullable, alone, spreads, its_own))
     return wanted
 
 
-def _means_all(schema: Schema, table: str, name: str) -> bool:
+def _means_all(schema: Schema, target: str) -> bool:
     """Whether any key of the public table may be meant: nothing else refers to it, or only columns that are called alike, as the
     team is in all that a player does. Of a table of all concepts, each of its columns means a few."""
-    target = schema.tables[table].references[name].table
     links = [
         tuple(column.casefold() for column in described.reference_columns(reference))
         for described in schema.tables.values()
@@ -111,10 +119,10 @@ def _means_all(schema: Schema, table: str, name: str) -> bool:
     return len(set(links)) == 1 and not any(link is not None and link.via == target for link in map(schema.parent, schema.tables))
 
 
-def _scales(schema: Schema, table: str, name: str) -> bool:
+def _scales(schema: Schema, table: str, part: PublicPart) -> bool:
     """Whether the scale of a number depends on the key: then it was counted, or nothing is known of its numbers."""
     scaled = {item for column in schema.tables[table].columns.values() for item in getattr(column, "by", None) or ()}
-    return bool(scaled & {name, *schema.tables[table].reference_columns(name)})
+    return bool(scaled & {part.name, *part.columns})
 
 
 KNOWN = 2.0

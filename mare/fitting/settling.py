@@ -85,8 +85,11 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
     """By column, codes that may well not occur: NULL, the end of the calendar, days that never come (the last codes, in this
     order backwards), and an identifier that is that of the row before."""
     described = schema.tables.get(group.group.table)
-    declared = {} if described is None else {**described.references, **described.columns}
-    values = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
+    values = {
+        column.name: described.drawn_reference(name) or described.columns.get(name)
+        for column in group.group.columns
+        if column.role == "value" and described is not None and (name := column.column) is not None
+    }
     doubtful: dict[str, tuple[int, ...]] = {
         column.name: (SAME,)
         for column in group.group.columns

@@ -16,7 +16,7 @@ from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.columns import Identifier, Listed, Ordinal
 from mare.schema.condition_grammar import IsNull, comparisons_in, parse_condition
 from mare.schema.faults import describe
-from mare.schema.layout import shared_columns
+from mare.schema.layout import public_parts, shared_columns
 from mare.schema.links import Reference
 from mare.schema.relative import PARENT_ROW, Anchor, Relative
 
@@ -133,11 +133,15 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
             and column not in taken | set(table.key or ())
         ):
             values[presence(column)] = GroupColumn(presence(column), "exists", column)
+    parts = public_parts(schema, name)
     for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))
         if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
             continue
-        if described.kind in ("public", "earlier", "same_entity"):
+        if described.kind == "public":
+            names = [part.name for part in parts if part.reference == reference]
+            values |= {name: GroupColumn(name, "value", name) for name in names}
+        elif described.kind in ("earlier", "same_entity"):
             values[reference] = GroupColumn(reference, "value", reference)
         elif described.kind in ("owned", "pool") and described.nullable:
             # Whether there is a row of one's own is learned with the owner; that row itself has its own group.

@@ -1,21 +1,21 @@
 """What the reader of a plan has to agree with before any data is touched: what is public, what was peeked, what is learned.
 
-And what to change where a group will drown in noise: in numbers, so that a person can write them down. Noise grows with S and
-with the number of cells, and falls with ε. For each group whose counts do not stand clear of the noise, the remedy names the
-cap, the columns and the ε that would do it alone; a little of each does it together.
+And what to change where a group will drown in noise: in numbers, so that a person can write them down. Noise grows with the
+number of cells, and falls with ε. For each group whose counts do not stand clear of the noise, the remedy names the columns and
+the ε that would do it alone; a little of each does it together. Caps are no remedy: models scale down whoever has more rows than
+most, so that what nobody reaches adds no noise, and a lower one cuts rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, inf, sqrt
+from math import ceil, floor, inf
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.privacy.budget import Budget, plainly
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
 from mare.schema import Schema
-from mare.schema.caps import link_cap
 from mare.schema.columns import Code
 from mare.schema.faults import Fault, Path
 
@@ -81,7 +81,7 @@ def learning_without_delta(schema: Schema, groups: tuple[ColumnGroup, ...], budg
             table, name = column.table or group.table, column.column
             if name is None or not is_learned(schema, table, name) or not is_category(schema, table, name):
                 continue
-            kind = "references" if name in schema.tables[table].references else "columns"
+            kind = "references" if schema.tables[table].drawn_reference(name) is not None else "columns"
             path: Path = ("tables", table, kind, name)
             what = "its values are to be learned, which no mechanism can do with delta = 0"
             remedy = "Write values: […], or take them from a public table, or plan with a delta above 0 (--delta 1e-9)"
@@ -109,13 +109,11 @@ def vocabulary_notes(schema: Schema, dag: DatasetDag) -> list[str]:
 
 _SENSIBLE_EPSILON = 20.0
 """Above this, ε promises next to nothing; it is not offered as a remedy."""
-_DRASTIC = 8.0
-"""A single change by more than this factor is hardly ever what one wants."""
 _NAMED_COLUMNS = 3
-_LAST_RESORT = "lower the caps, use fewer values, and leave out (ignore_columns) what nobody needs"
+_LAST_RESORT = "use fewer values, and leave out (ignore_columns) what nobody needs"
 
 
-def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: GroupPreview) -> Warned | None:
+def warn_of_noise(budget: Budget, group: PlannedGroup, seen: GroupPreview) -> Warned | None:
     """The warning for one group, or None where its counts stand clear of the noise."""
     if seen.verdict == "fine":
         return None
@@ -123,9 +121,9 @@ def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: Gro
     verb = "drowns in noise" if seen.verdict == "drowns" else "will be noisy"
     what = (
         f"{verb}: about {short(seen.per_cell)} rows per cell of the largest cross-tab ({seen.largest:,} cells), "
-        f"noise ±{short(seen.noise)} on each (S = {group.sensitivity:,})"
+        f"noise ±{short(seen.noise)} on each"
     )
-    ways = _ways(schema, budget, group, factor)
+    ways = [*_cells(group, factor), *_epsilon(budget, factor)]
     if not ways:
         remedy = f"No single change is enough, it is {short(factor)} times too noisy: {_LAST_RESORT}."
     elif len(ways) == 1:
@@ -133,40 +131,6 @@ def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: Gro
     else:
         remedy = f"One of these, or a little of each: {'; '.join(ways)}."
     return Warned(group.name, what, remedy)
-
-
-def _ways(schema: Schema, budget: Budget, group: PlannedGroup, factor: float) -> list[str]:
-    """What would do it alone; where that is drastic, first what would do it together, each doing half (in the exponent)."""
-    alone = [*_caps(schema, group, factor), *_cells(group, factor), *_epsilon(budget, factor)]
-    if factor <= _DRASTIC:
-        return alone
-    halves = [*_caps(schema, group, sqrt(factor))[:1], *_cells(group, sqrt(factor))[:1]]
-    return [" and ".join(halves), *alone] if len(halves) == 2 else alone
-
-
-def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
-    """Lower the largest cap on the way to the entity, or set one per entity: S goes down in proportion."""
-    table = schema.parent_name(group.group.table) if group.group.part == "context" else group.group.table
-    caps: list[tuple[int, str]] = []
-    above = table
-    while above is not None and schema.parent(above) is not None:
-        cap = link_cap(schema, above)
-        if cap is not None and cap.why == "max_rows":
-            caps.append((cap.rows, above))
-        above = schema.parent_name(above)
-    if not caps:
-        return []
-    ways = []
-    rows, largest = max(caps)
-    # one row per parent is no longer a list: not a remedy but another schema
-    if (fewer := floor(rows / factor)) >= 2:
-        ways.append(f"lower max_rows of {largest} from {rows:,} to {fewer:,}")
-    if table is not None and len(caps) > 1 and (limit := floor(group.sensitivity / factor)) >= 2:
-        # a cap per entity below the cap per parent would drop whole lists
-        own = {name: cap for cap, name in caps}.get(table, 1)
-        both = f"set max_rows and max_per_entity of {table} to {limit}"
-        ways.append(both if limit < own else f"set max_per_entity: {limit} on {table}")
-    return ways
 
 
 def _cells(group: PlannedGroup, factor: float) -> list[str]:
@@ -178,12 +142,9 @@ def _cells(group: PlannedGroup, factor: float) -> list[str]:
     large = sorted(((size, name) for size, name in sizes if size > limit), reverse=True)
     counts = {column.name for column in group.group.columns if column.role == "count"}
     names = [name for _, name in large if name not in counts]
-    ways = [f"lower max_rows of {group.group.table} to {limit - 1:,}"] if len(names) < len(large) else []
-    if names:
-        more = len(names) - _NAMED_COLUMNS
-        shown = ", ".join(names[:_NAMED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-        ways.append(f"give {shown} at most {limit:,} values (bins, values or max_values)")
-    return [" and ".join(ways)]
+    more = len(names) - _NAMED_COLUMNS
+    shown = ", ".join(names[:_NAMED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"give {shown} at most {limit:,} values (bins, values or max_values)"] if names else []
 
 
 def _epsilon(budget: Budget, factor: float) -> list[str]:
@@ -196,21 +157,6 @@ def _epsilon(budget: Budget, factor: float) -> list[str]:
         return []
     # rounded up, so that the number that is named does suffice
     return [f"raise epsilon from {budget.epsilon:g} to {ceil(needed * 100) / 100:g}"]
-
-
-def note_on_clipping(groups: Sequence[PlannedGroup], preview: Sequence[GroupPreview], entities: float) -> str | None:
-    """Where S is far above what an entity is assumed to have, clipping contributions beats the noise shown (recipe, step 5)."""
-    gains = []
-    for group, seen in zip(groups, preview, strict=True):
-        gain = group.sensitivity / max(1.0, seen.rows / max(entities, 1.0))
-        if seen.verdict != "fine" and gain >= 2:
-            gains.append(f"{group.name} {short(gain)} times")
-    if not gains:
-        return None
-    return (
-        "The noise is for an entity that has all S rows. A model that clips contributions at the assumed average instead "
-        f"would add less: {', '.join(gains)}."
-    )
 
 
 def short(value: float) -> str:

@@ -17,6 +17,7 @@ from mare.schema import Parent, Schema, Table
 from mare.schema.caps import most_children
 from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, ROOMS, Code, Identifier, Listed, Ordinal
 from mare.schema.faults import Fault, Path
+from mare.schema.links import Reference
 
 from .sensitivity import RowBound
 
@@ -79,8 +80,8 @@ class _Sizes:
     def value(self, table: str, name: str) -> int:
         """Codes of a column or reference of the schema."""
         described = self.schema.tables[table]
-        if name in described.references:
-            return self._reference(table, name)
+        if (reference := described.drawn_reference(name)) is not None:
+            return self._reference(table, name, reference)
         path: Path = ("tables", table, "columns", name)
         column = described.columns.get(name)
         if column is None:
@@ -104,8 +105,7 @@ class _Sizes:
         # "no row at all" is a code of its own
         return size + 1
 
-    def _reference(self, table: str, name: str) -> int:
-        reference = self.schema.tables[table].references[name]
+    def _reference(self, table: str, name: str, reference: Reference) -> int:
         null = int(reference.nullable)
         if reference.kind == "public":
             path: Path = ("tables", table, "references", name)
@@ -171,7 +171,7 @@ class _Sizes:
         described = self.schema.tables[table]
         if name in {f"pace({column})" for column in (*described.columns, *described.references)}:
             return PACES
-        known = name in described.columns or name in described.references
+        known = name in described.columns or described.drawn_reference(name) is not None
         return self.value(table, name) if known else self.vocabulary(table)
 
 
@@ -257,8 +257,7 @@ def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
 def is_learned(schema: Schema, table: str, name: str) -> bool:
     """Whether fitting has to learn this domain, and pay for it."""
     described = schema.tables[table]
-    if name in described.references:
-        reference = described.references[name]
+    if (reference := described.drawn_reference(name)) is not None:
         return reference.kind == "public" and (reference.learn or _fewer(schema, reference.table, reference.max_values))
     column = described.columns.get(name)
     if isinstance(column, Code) and column.values is None and column.vocabulary_table is not None:

@@ -24,7 +24,6 @@ from mare.schema.schema import ModelChoice, peeked_paths
 
 from .advice import (
     learning_without_delta,
-    note_on_clipping,
     public_facts,
     vocabulary_notes,
     warn_of_a_guess,
@@ -33,6 +32,7 @@ from .advice import (
     warn_of_peeking,
 )
 from .domains import GroupDomains, group_domains, measures_any_bins
+from .learning import note_on_lists, open_domains, preview_learning, warn_of_learning
 from .plan import Plan, PlannedGroup, Warned, phase_shares
 from .preview import assume_rows, preview
 from .sensitivity import RowBound, group_bound, row_bounds
@@ -110,13 +110,15 @@ def _previewed(
     work = {g.name: chosen[g.name].model.workload(g.task) for g in groups}
     learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups])
     phases = phase_shares(sizes.entities, learns=learns)
-    seen = preview(groups, work, rows, budget, schema.allocation, phases)
+    seen = preview(groups, work, rows, budget, schema.allocation, phases, sizes.entities)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)
-    warnings += [warn_of_noise(schema, budget, g, p) for g, p in zip(groups, seen, strict=True)]
+    opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
+    warnings += warn_of_learning(schema, opened, budget, phases, sizes.tables, sizes.entities)
+    warnings += [warn_of_noise(budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
-    notes.append(note_on_clipping(groups, seen, sizes.entities))
+    notes.append(note_on_lists(preview_learning(opened, budget, phases), sizes.entities, schema.entity_name or "entities"))
     return Plan(
         schema=schema,
         budget=budget,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import ceil, pi, sqrt
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import Part
@@ -151,6 +151,7 @@ def preview(
     budget: Budget,
     rule: AllocationRule,
     phases: Phases,
+    entities: float,
 ) -> tuple[GroupPreview, ...]:
     """One line per group, in the same order."""
     demands = [
@@ -159,11 +160,20 @@ def preview(
     ]
     shares = allocate(demands, rule, pure=budget.pure)
     total = total_cost(budget) * phases.models
-    return tuple(_group(g, workloads[g.name], rows[g.name], shares[g.name], total * shares[g.name], budget) for g in groups)
+    parts = [(g, workloads[g.name], rows[g.name], shares[g.name]) for g in groups]
+    return tuple(_group(g, work, many, share, total * share, budget, entities) for g, work, many, share in parts)
 
 
-def _group(group: PlannedGroup, work: Workload, rows: float, share: float, cost: float, budget: Budget) -> GroupPreview:
-    noise = noise_per_cell(budget, cost, group.sensitivity, max(1, work.histograms))
+def clipped(sensitivity: int, rows: float, entities: float) -> int:
+    """How many rows of an entity are counted in full, about: models scale down whoever has more than most, so that caps that
+    nobody reaches add no noise."""
+    return min(sensitivity, max(1, ceil(rows / max(entities, 1.0))))
+
+
+def _group(
+    group: PlannedGroup, work: Workload, rows: float, share: float, cost: float, budget: Budget, entities: float
+) -> GroupPreview:
+    noise = noise_per_cell(budget, cost, clipped(group.sensitivity, rows, entities), max(1, work.histograms))
     largest = float(min(max(1, work.largest), _LARGEST_FLOAT))
     per_cell = rows / largest
     # half the L1 distance that noise adds: ½ · cells · E|noise| / n

@@ -12,10 +12,10 @@ from typing import Literal
 from mare.errors import PlanError
 from mare.schema import Schema
 from mare.schema.caps import link_cap
-from mare.schema.checks.keys import counts_up
+from mare.schema.checks.tables import counts_up
 from mare.schema.columns import Column, Identifier, Position, Text
 from mare.schema.columns.unmodelled import FakeKind
-from mare.schema.layout import Layout
+from mare.schema.layout import Layout, public_parts
 from mare.schema.links import Reference
 
 
@@ -185,9 +185,13 @@ def linked_columns(schema: Schema, table: str) -> dict[str, Linked]:
     """Column → the link that fills it, for every reference that is neither to an ancestor nor left NULL."""
     described, link = schema.table(table), schema.parent(table)
     linked: dict[str, Linked] = {}
+    for part in public_parts(schema, table):
+        public = described.references[part.reference]
+        for column, other in zip(part.columns, part.there, strict=False):
+            linked[column] = Linked("public", part.name, public.table, other, public.nullable)
     for name, reference in described.references.items():
         way = _way(reference)
-        if way is None:
+        if way is None or way == "public":
             continue
         there = reference.column or schema.tables[reference.table].key or ()
         for column, other in zip(described.reference_columns(name), there, strict=False):
@@ -250,8 +254,10 @@ def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
         return None
     drawn = []
     for name in rest:
-        reference = described.reference_of(name)
-        at_random = reference is not None and described.references[reference].kind in ("pool", "other_entity")
+        reference = next(
+            (part.name for part in public_parts(schema, table) if name in part.columns), described.reference_of(name)
+        )
+        at_random = reference in described.references and described.references[reference].kind in ("pool", "other_entity")
         drawn.append(None if at_random else reference or name)
     known = tuple(dict.fromkeys(name for name in drawn if name is not None))
     return Distinct(tuple(rest), known, None not in drawn)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import LearnedDomain, LearnedDomains, LearnedValues, TableCodec
+from mare.codec.beside import Names
 from mare.codec.building import Labels
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
@@ -25,11 +26,12 @@ from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
 from mare.schema.columns import PACES, AnyColumn, Identifier
 from mare.schema.condition_grammar import Condition, parse_condition
+from mare.schema.layout import Above, PublicPart, going_with, part_above, public_parts
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
 from .judging import CodedEnding
 from .placing import NOWHERE, STRANGER, Index
-from .public import PublicTables, Texts, Vocabulary
+from .public import PublicTable, PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
 
 
@@ -72,6 +74,10 @@ class Words:
         slots[list(self.chosen)] = np.arange(len(self.chosen))
         return slots[keys].astype(smallest_dtype(self.size))
 
+    def of_codes(self) -> tuple[int | None, ...]:
+        """Of each code that rows are written with, the key; None for NULL and for a rest that was not drawn again."""
+        return (*self.chosen, *([None] * (self.size - len(self.chosen))), *self._others.tolist())
+
     def decode(self, codes: NDArray[np.integer]) -> Index:
         """Places of the keys' rows in the public table; `NOWHERE` for NULL, and for a rest that there is no key to draw from."""
         chosen, others = (self.vocabulary.places[keys] for keys in (list(self.chosen), self._others))
@@ -110,6 +116,17 @@ Reference = Words | Ranked | Stepped
 
 
 @dataclass(frozen=True, eq=False)
+class WholeKey:
+    """A key of several columns, each of which is drawn by itself, or comes from a row above."""
+
+    columns: tuple[str, ...]
+    """The columns here."""
+    keys: Vocabulary
+    parts: tuple[str | Above, ...]
+    """Of each of the columns, what it is drawn as."""
+
+
+@dataclass(frozen=True, eq=False)
 class TableRelations:
     """The links of one table."""
 
@@ -128,6 +145,10 @@ class TableRelations:
     """What ends a sequence, where that stands in the context."""
     columns: Mapping[str, AnyColumn] | None = None
     """Those that it may be about."""
+    wholes: tuple[WholeKey, ...] = ()
+    """Keys of public tables that have several columns."""
+    names: Mapping[str, Names] = field(default_factory=dict)
+    """Columns that go with others, and what is known of them."""
 
     def coded_ending(self, codec: TableCodec) -> CodedEnding | None:
         return None if self.ending is None else CodedEnding(self.ending, self.columns or {}, codec)
@@ -156,14 +177,17 @@ def relations(
         described, parts = schema.tables[name], table_parts(schema, dag, name)
         modelled = {c.column for c in (*parts.context, *parts.head, *parts.rows) if c.role in ("value", "derived")}
         references: dict[str, Reference] = {}
+        for part in public_parts(schema, name):
+            declared = described.references[part.reference]
+            if isinstance(declared, PublicReference) and part.name in modelled:
+                at = f"{name}.{part.name}"
+                strangers = (learned or {}).get(at)
+                table = public[declared.table]
+                references[part.name] = _words(part, declared, table, chosen.get(at), (counts or {}).get(at, ()), strangers)
         for reference, declared in described.references.items():
             if reference not in modelled:
                 continue
-            if isinstance(declared, PublicReference):
-                at = f"{name}.{reference}"
-                strangers = (learned or {}).get(at)
-                references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()), strangers)
-            elif isinstance(declared, SameEntityReference):
+            if isinstance(declared, SameEntityReference):
                 link = schema.parent(name)
                 size, onward = bounds[declared.table].rows + declared.nullable, link is not None and goes_along(link, declared)
                 references[reference] = Ranked(declared.table, size, declared.nullable, onward)
@@ -174,28 +198,54 @@ def relations(
         unrolled = unrolling(schema, name, public, chosen.get(name))
         rooms = {room: room.removeprefix(f"room({name}.").removesuffix(")") for room in parts.rooms}
         runs = frozenset(c for c in exists if isinstance(kind := described.columns.get(c), Identifier) and kind.runs)
-        related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, ending, described.columns)
+        wholes = _whole_keys(schema, name, public)
+        pairs = {c: (of, (learned or {}).get(f"{name}.{c}")) for c, of in going_with(described, described.columns).items()}
+        names = {
+            c: Names(of, found if isinstance(found, LearnedValues) else LearnedValues(())) for c, (of, found) in pairs.items()
+        }
+        own = (ending, described.columns, wholes, names)
+        related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, *own)
     return related
 
 
 def _words(
+    part: PublicPart,
     reference: PublicReference,
-    public: PublicTables,
+    table: PublicTable,
     chosen: Sequence[int] | None,
     counts: Sequence[float],
     strangers: LearnedDomain | None,
 ) -> Words:
-    table = public[reference.table]
-    vocabulary = table.vocabulary(reference.column, reference.where)
-    if reference.learn and not len(vocabulary):
-        # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
-        vocabulary = table.vocabulary(reference.column)
+    vocabulary = _vocabulary(reference, table, part.there)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
     others = None
     if isinstance(strangers, LearnedValues):
         vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows) if strangers.values else vocabulary
         others = strangers.within[0] if strangers.within else None
     return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts), others)
+
+
+def _vocabulary(reference: PublicReference, table: PublicTable, columns: Sequence[str]) -> Vocabulary:
+    vocabulary = table.vocabulary(columns, reference.where)
+    if reference.learn and not len(vocabulary):
+        # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
+        vocabulary = table.vocabulary(columns)
+    return vocabulary
+
+
+def _whole_keys(schema: Schema, name: str, public: PublicTables) -> tuple[WholeKey, ...]:
+    """The references whose columns are drawn one by one, or come from above."""
+    described, drawn, wholes = schema.tables[name], {p.columns[0]: p.name for p in public_parts(schema, name)}, list[WholeKey]()
+    for reference, declared in described.references.items():
+        here = described.reference_columns(reference)
+        if not isinstance(declared, PublicReference) or len(here) < 2:
+            continue
+        above = {column: up for column in here if (up := part_above(schema, name, column)) is not None}
+        if set(here) <= {*drawn, *above} and not set(here) <= set(above):
+            table = public[declared.table]
+            keys = _vocabulary(declared, table, declared.column or table.key)
+            wholes.append(WholeKey(here, keys, tuple(above.get(column) or drawn[column] for column in here)))
+    return tuple(wholes)
 
 
 NONE, NEW, SAME = 0, 1, 2

@@ -1,21 +1,33 @@
 """The tables that come out, as a sink creates them: the source's own types, the schema's keys and foreign keys.
 
 Types, names, nullability, enums and checks are facts of the catalogue, hence public; they travel in the release so that
-sampling needs no source.
+sampling needs no source. Of the source's constraints those stay that the synthetic rows are bound to pass: a CHECK that a row
+might break would cost the whole target, after the budget is spent. So what the schema does not promise is left out here, before
+the fit, and reported in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import networkx as nx
 
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
+from mare.schema.columns import Column, Ordinal
 from mare.schema.faults import CUT_DOWN
-from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
-
-from .constraints import bound_columns, held_orders, held_uniques
+from mare.schema.reflection import (
+    Bound,
+    ColumnOrder,
+    ReflectedColumn,
+    ReflectedForeignKey,
+    ReflectedTable,
+    Reflection,
+    StorageKind,
+)
+from mare.schema.relative import SAME_ROW
 
 
 def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTable, ...]:
@@ -46,20 +58,10 @@ def without_links(tables: tuple[ReflectedTable, ...], schema: Schema, references
     return tuple(replace(t, foreign_keys=tuple(key for key in t.foreign_keys if holds(t.name, key))) for t in tables)
 
 
-def _referred_first(tables: Mapping[str, ReflectedTable]) -> list[str]:
+def _referred_first(tables: Mapping[str, ReflectedTable]) -> Iterator[str]:
     """An order in which foreign keys point back; where they go round in a circle, the one that closes it points on."""
-    done: list[str] = []
-
-    def visit(name: str, waiting: tuple[str, ...]) -> None:
-        if name in done or name in waiting:
-            return
-        for foreign in tables[name].foreign_keys:
-            visit(foreign.table, (*waiting, name))
-        done.append(name)
-
-    for name in tables:
-        visit(name, ())
-    return done
+    referred: dict[str, Iterable[str]] = {name: [key.table for key in table.foreign_keys] for name, table in tables.items()}
+    return nx.dfs_postorder_nodes(nx.DiGraph(referred))
 
 
 def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable:
@@ -109,20 +111,16 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         held = ", ".join(c.name for c in source.columns)
         raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}. {CUT_DOWN}.")
     order = [c.name for c in source.columns]
-    bound, unbound = bound_columns(schema, name, filled, stored)
+    bound, unbound = _bound_columns(schema, name, filled, stored)
     columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))
-    orders, unordered = held_orders(schema, name, source, stored)
-    uniques, repeated = held_uniques(schema, name, source, filled, stored)
+    orders, unordered = _held_orders(schema, name, source, stored)
+    uniques, repeated = _held_uniques(schema, name, source, filled, stored)
     foreign = tuple(_as_declared(key, source) for key in _foreign_keys(schema, reflection, name, stored))
     kept = {column.name for column in stored.values()}
-    return ReflectedTable(
+    return replace(
+        source,
         name=name,
-        columns=tuple(
-            replace(
-                _plain(column, _nullable(schema, name, logical, column)), kind=_kind(schema, reflection, name, logical, column)
-            )
-            for logical, column in columns
-        ),
+        columns=tuple(_written(schema, reflection, name, logical, filled[logical], column) for logical, column in columns),
         key=_names(stored, schema.tables[name].key or ()),
         foreign_keys=foreign,
         # What the schema calls unique is kept so, also where the source does not say it.
@@ -133,11 +131,6 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
         left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
-        comment=source.comment,
-        names=source.names,
-        checks=source.checks,
-        namespace=source.namespace,
-        dialect=source.dialect,
     )
 
 
@@ -189,6 +182,17 @@ def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) 
     return (*uniques, *(unique for unique in dict.fromkeys(own) if frozenset(unique) not in held))
 
 
+def _written(
+    schema: Schema, reflection: Reflection, table: str, name: str, filling: Filling, column: ReflectedColumn
+) -> ReflectedColumn:
+    """A column that comes out. Where the source tells no kind (CSV, frames), the schema's word for the column makes one."""
+    described = schema.tables[table].columns.get(name)
+    linked = isinstance(filling, Linked) and filling.nullable
+    nullable = column.nullable or linked or filling == Constant(None) or (described is not None and described.nullable)
+    kind = column.kind if column.kind != "unknown" else _kind_of_filling(schema, reflection, table, name, filling)
+    return replace(_plain(column, nullable), kind=kind)
+
+
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
     """What a sink needs to create the column, with the values and bounds that are to be checked."""
     demands = column.domain is not None and column.domain.filled
@@ -203,13 +207,6 @@ def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
         inferred=False,
         domain=None if demands and nullable else column.domain,
     )
-
-
-def _kind(schema: Schema, reflection: Reflection, table: str, name: str, column: ReflectedColumn) -> StorageKind:
-    """The source's kind; where it tells none (CSV, frames), the one that the schema's word for the column makes."""
-    if column.kind != "unknown":
-        return column.kind
-    return _kind_of_filling(schema, reflection, table, name, fillings(schema, table)[name])
 
 
 def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: str, filling: Filling) -> StorageKind:
@@ -231,13 +228,6 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
             return "string"
         case WorkedOut(column):
             return column.stored_kind
-
-
-def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:
-    described = schema.tables[table].columns.get(name)
-    filling = fillings(schema, table)[name]
-    linked = isinstance(filling, Linked) and filling.nullable
-    return column.nullable or linked or filling == Constant(None) or (described is not None and described.nullable)
 
 
 def _names(stored: dict[str, ReflectedColumn], names: Sequence[str]) -> tuple[str, ...]:
@@ -290,3 +280,118 @@ def _is_key(schema: Schema, reflection: Reflection, table: str, columns: Sequenc
     described, source = schema.tables[table], _source_table(reflection, table)
     stored = [{c.name for c in map(source.column, key) if c is not None} for key in described.unique_sets]
     return set(columns) in stored
+
+
+def _bound_columns(
+    schema: Schema, table: str, filled: dict[str, Filling], stored: dict[str, ReflectedColumn]
+) -> tuple[dict[str, ReflectedColumn], tuple[str, ...]]:
+    """The stored columns by logical name, with the values and bounds that hold; and those that were left out, in words."""
+    kept: dict[str, ReflectedColumn] = {}
+    left: list[str] = []
+    for name, column in stored.items():
+        described = schema.tables[table].columns.get(name)
+        held = column
+        if column.values is not None and not _within_values(described, filled[name], column):
+            held = replace(held, values=None)
+            left.append(f"{column.name} is one of {len(column.values)} values: the schema lists others, or none")
+        low, high = _least(described, filled[name]), _most(schema, table, described, filled[name])
+        if column.min is not None and not _ordered(column.min, low):
+            held = replace(held, min=None)
+            if column.min != 0 or "unsigned" not in column.sql_type.lower():  # a type of MySQL's says so itself
+                left.append(f"{column.name} >= {column.min}: the schema does not promise it")
+        if column.max is not None and not _ordered(high, column.max):
+            held = replace(held, max=None)
+            left.append(f"{column.name} <= {column.max}: the schema does not promise it")
+        if column.domain is not None and (held.values, held.min, held.max) != (column.values, column.min, column.max):
+            held = replace(held, domain=None)
+            left.append(f"the domain {column.domain.name} of {column.name}: the schema does not promise its checks")
+        kept[name] = held
+    return kept, tuple(left)
+
+
+def _held_orders(
+    schema: Schema, table: str, source: ReflectedTable, stored: dict[str, ReflectedColumn]
+) -> tuple[tuple[ColumnOrder, ...], tuple[str, ...]]:
+    """The orders of two columns that the schema keeps (`after`, `before`), and the rest, in words."""
+    logical = {column.name: name for name, column in stored.items()}
+    kept, left = [], []
+    for order in source.orders:
+        before, after = logical.get(order.before), logical.get(order.after)
+        if before is None or after is None:
+            continue  # a column that does not come out
+        if _keeps_order(schema, table, before, after, order.strict):
+            kept.append(order)
+        else:
+            sign = "<" if order.strict else "<="
+            left.append(f"{order.before} {sign} {order.after}: write `after: {before}` at {after} in the schema to keep it")
+    return tuple(kept), tuple(left)
+
+
+def _held_uniques(
+    schema: Schema, table: str, source: ReflectedTable, filled: dict[str, Filling], stored: dict[str, ReflectedColumn]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """The uniques that hold by construction: with the key, a unique of the schema or a fresh value in them, or a parent and a
+    position under it."""
+    logical = {column.name: name for name, column in stored.items()}
+    promised = [set(names) for names in (schema.tables[table].key or (), *schema.tables[table].unique) if names]
+    parent = set(schema.parent_columns(table)) if schema.tables[table].parent is not None else set()
+    kept, left = [], []
+    for unique in source.uniques:
+        if not set(unique) <= set(logical):
+            continue
+        names = {logical[column] for column in unique}
+        fresh = any(isinstance(filled[name], Fresh) for name in names)
+        numbered = any(isinstance(filled[name], Numbered) for name in names) and bool(parent) and parent <= names
+        if fresh or numbered or any(columns <= names for columns in promised):
+            kept.append(unique)
+        else:
+            left.append(f"UNIQUE ({', '.join(unique)}): the schema does not promise it")
+    return tuple(kept), tuple(left)
+
+
+def _within_values(described: Column | None, filling: Filling, column: ReflectedColumn) -> bool:
+    if isinstance(filling, Constant) and filling.value is None:
+        return True
+    listed = {_text(value) for value in column.values or ()}
+    possible = None if described is None or not isinstance(filling, Modelled) else described.possible
+    return possible is not None and {_text(value) for value in possible} <= listed
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _least(described: Column | None, filling: Filling) -> Bound | None:
+    if isinstance(filling, Numbered):
+        return filling.start
+    if isinstance(filling, Fresh) and filling.generate in (None, "sequence"):
+        return filling.start
+    return None if described is None else described.promised("min")
+
+
+def _most(schema: Schema, table: str, described: Column | None, filling: Filling) -> Bound | None:
+    if isinstance(filling, Numbered):
+        link = schema.tables[table].parent
+        rows = link.max_rows if link is not None else None
+        return filling.start + rows - 1 if isinstance(rows, int) else None
+    return described.promised("max") if described is not None and isinstance(filling, Modelled) else None
+
+
+def _ordered(smaller: Bound | None, larger: Bound | None) -> bool:
+    if smaller is None or larger is None:
+        return False
+    try:
+        return bool(smaller <= larger)  # type: ignore[operator]
+    except TypeError:  # a date and a moment: not of one kind, so nothing is promised
+        return False
+
+
+def _keeps_order(schema: Schema, table: str, before: str, after: str, strict: bool) -> bool:
+    columns = schema.tables[table].columns
+    for name, other, fields in ((after, before, ("after", "during.0")), (before, after, ("before", "during.1"))):
+        column = columns.get(name)
+        if isinstance(column, Ordinal) and (column.strict or not strict):
+            anchors = column.anchors
+            if any(f in anchors and (anchors[f].scope, anchors[f].column) == (SAME_ROW, other) for f in fields):
+                return True
+    return False

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from mare.codec import TableCodec
 from mare.codec.building import ValueCodec
 from mare.codec.category import CodeCodec, canonical
+from mare.codec.ticks import Mask
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.relational.judging import judged
@@ -34,8 +33,6 @@ from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
     from .writing import ChunkValues
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

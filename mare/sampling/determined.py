@@ -33,13 +33,7 @@ if TYPE_CHECKING:
     from .writing import ChunkValues
 
 
-_UNITS_US = {
-    "seconds": 1e6,
-    "minutes": 6e7,
-    "hours": 3.6e9,
-    "days": float(DAY_US),
-    "years": 365.25 * DAY_US,
-}
+_UNITS_US = {"seconds": 1e6, "minutes": 6e7, "hours": 3.6e9, "days": float(DAY_US), "years": 365.25 * DAY_US}
 _DECIMALS = 6
 """Of a length of time in a number that does not say how many it has."""
 
@@ -69,6 +63,8 @@ def _determined(block: ChunkValues, schema: Schema, table: str, name: str, colum
         return _elapsed(since, until, how.elapsed, column)
     if how.next is not None:
         return _next(block, table, how.next)
+    if how.goes_with is not None:
+        return _named_as(block, table, name, how.goes_with)
     if how.lookup is not None:
         return _looked_up(block, schema, table, how.lookup)
     raise InternalError("a determined column does not say how")
@@ -135,6 +131,13 @@ def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
     after = np.full(block.rows(table), NOWHERE, dtype=np.int64)
     after[here] = there
     return take(block.column(table, name), after)
+
+
+def _named_as(block: ChunkValues, table: str, name: str, of: str) -> pa.Array:
+    names, codes = block.related(table).names[name], as_text(block.column(table, of))
+    # What is one value for many rows has one name for them: the most frequent.
+    one = any(shared.column == of for shared in block.writer.codecs[table].shared)
+    return names.draw(codes, np.zeros(len(codes)) if one else block.draws(table, "names").at(name).random())
 
 
 def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.codec import OrdinalCodec, RelativeCodec
 from mare.codec.slots import ORDINARY
-from mare.codec.ticks import null_mask
+from mare.codec.ticks import Mask, null_mask
 from mare.domain import RowDraws, as_generator, move_apart, repeated
 from mare.relational.filling import Linked, Modelled
 from mare.relational.placing import NOWHERE, Index
@@ -25,8 +24,6 @@ from .storing import numbered
 
 if TYPE_CHECKING:
     from .writing import ChunkValues
-
-Mask = NDArray[np.bool_]
 
 
 def living_rows(block: ChunkValues) -> dict[str, Mask]:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.codec import RelativeCodec
 from mare.codec.elapsed import Advance, pace_name
+from mare.codec.ticks import Mask
 from mare.domain import CodeArray, RowDraws
 from mare.models import FittedModel
 from mare.relational.judging import CodedEnding, judged
@@ -30,8 +30,6 @@ from .possible_codes import REDRAWS
 
 if TYPE_CHECKING:
     from .writing import ChunkValues
-
-Mask = NDArray[np.bool_]
 
 
 def endings(schema: Schema) -> dict[str, Condition]:

@@ -139,11 +139,7 @@ _UNITS_US = {"days": float(DAY_US), "months": 365.25 / 12 * DAY_US, "years": 365
 
 
 def one_value_each(
-    codec: TableCodec,
-    codes: Mapping[str, CodeArray],
-    decoded: DecodedTable,
-    placed: PlacedTables,
-    keys: Mapping[str, Keys],
+    codec: TableCodec, codes: Mapping[str, CodeArray], decoded: DecodedTable, placed: PlacedTables, keys: Mapping[str, Keys]
 ) -> DecodedTable:
     """The table with every shared column the same in all rows that share it."""
     for shared in codec.shared:
@@ -169,13 +165,7 @@ def _copied(decoded: DecodedTable, name: str, firsts: Index) -> DecodedTable:
 
 
 def _drifted(
-    decoded: DecodedTable,
-    shared: Shared,
-    drift: Drift,
-    column: object,
-    codes: CodeArray,
-    firsts: Index,
-    begun: np.ndarray,
+    decoded: DecodedTable, shared: Shared, drift: Drift, column: object, codes: CodeArray, firsts: Index, begun: np.ndarray
 ) -> DecodedTable:
     """floor(first value + fraction + units since the first row); nothing passes where a time is NULL. Never beyond its bounds."""
     if not isinstance(column, OrdinalCodec):

@@ -1,5 +1,8 @@
 """Copies, expressions and cases of determined columns: worked out for whole columns, or along sequences.
 
+Expressions are a closed set of operations; nothing is ever run. NULL propagates, and whatever is no number (a division by zero,
+the root of a negative number) is NULL too.
+
 What looks at a column's own value in the row before is worked out position by position, for all sequences at once, and each
 value is rounded as it comes out before the next one looks at it: a balance is the sum of what is written, to the last digit.
 
@@ -9,7 +12,8 @@ rows of an entity stand in one chunk, so whatever belongs to a row is there. Row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,27 +25,113 @@ from numpy.typing import NDArray
 
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
-from mare.codec.ticks import microseconds, null_mask
+from mare.codec.ticks import Mask, microseconds, null_mask
+from mare.errors import InternalError
 from mare.relational.judging import judged
 from mare.relational.placing import NOWHERE, Index
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.ticks import TimeTicks
 from mare.schema.condition_grammar import Condition, comparisons_in, parse_condition
-from mare.schema.determined import Determined, Formula, tested_anchor
-from mare.schema.expressions import Expression, parse_expression
+from mare.schema.determined import CHOICE, Determined, Expression, Formula, named, parse_expression, tested_anchor
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
-from .arithmetic import Column as NumberColumn
-from .arithmetic import evaluate
 from .run import by_position
 from .storing import as_text, shaped, take
 
 if TYPE_CHECKING:
     from .writing import ChunkValues
 
-Mask = NDArray[np.bool_]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """Numbers, and where they are NULL."""
+
+    values: Numbers
+    nulls: Mask
+
+
+_BINARY: dict[type, Callable[[Numbers, Numbers], Numbers]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.mod,
+    ast.Pow: np.power,
+}
+_UNARY: dict[str, Callable[[Numbers], Numbers]] = {
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+}
+
+
+def evaluate(expression: Expression, rows: _Rows) -> NumberColumn:
+    """The value of an expression for each row."""
+    with np.errstate(all="ignore"):
+        return _known(_value(expression.body, expression, rows))
+
+
+def _value(node: ast.expr, expression: Expression, rows: _Rows) -> NumberColumn:
+    def value(part: ast.expr) -> NumberColumn:
+        return _value(part, expression, rows)
+
+    if (name := named(node)) is not None:
+        return rows.number(name)
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return NumberColumn(np.full(rows.rows, float(number)), np.zeros(rows.rows, dtype=np.bool_))
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            column = value(inner)
+            return NumberColumn(-column.values, column.nulls)
+        case ast.UnaryOp(op=ast.UAdd(), operand=inner):
+            return value(inner)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            a, b = value(left), value(right)
+            return _known(NumberColumn(_BINARY[type(op)](a.values, b.values), a.nulls | b.nulls))
+        case ast.Call(func=ast.Name(id=called), args=[ast.Constant(value=int() as number), yes, no]) if called == CHOICE:
+            a, b, true = value(yes), value(no), rows.holds(expression.conditions[number])
+            return NumberColumn(np.where(true, a.values, b.values), np.where(true, a.nulls, b.nulls))
+        case ast.Call(func=ast.Name(id=called), args=arguments):
+            return _known(_call(called, [value(argument) for argument in arguments]))
+    raise InternalError(f"an expression holds {type(node).__name__}, which the schema's checks do not let pass")
+
+
+def _known(column: NumberColumn) -> NumberColumn:
+    """What is no number is NULL from here on, so that coalesce sees it."""
+    return NumberColumn(column.values, column.nulls | ~np.isfinite(column.values))
+
+
+def _call(name: str, given: list[NumberColumn]) -> NumberColumn:
+    if not given:
+        raise InternalError(f"an expression calls {name} with nothing")
+    first, nulls = given[0], np.logical_or.reduce([column.nulls for column in given])
+    if name in _UNARY:
+        return NumberColumn(_UNARY[name](first.values), first.nulls)
+    if name == "log":
+        base = np.log(given[1].values) if len(given) > 1 else 1.0
+        return NumberColumn(np.log(first.values) / base, nulls)
+    if name == "round":
+        digits = given[1].values if len(given) > 1 else np.zeros(len(first.values))
+        scale = np.power(10.0, np.rint(digits))
+        return NumberColumn(np.rint(first.values * scale) / scale, nulls)
+    if name in ("min", "max"):
+        pick = np.minimum if name == "min" else np.maximum
+        return NumberColumn(pick.reduce([column.values for column in given]), nulls)
+    if name == "coalesce":
+        values, missing = first.values.copy(), first.nulls.copy()
+        for other in given[1:]:
+            values = np.where(missing, other.values, values)
+            missing = missing & other.nulls
+        return NumberColumn(values, missing)
+    raise InternalError(f"an expression calls {name}, which the schema's checks do not let pass")
 
 
 @dataclass(frozen=True, eq=False)

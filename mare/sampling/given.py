@@ -33,9 +33,19 @@ from mare.release import Release
 from mare.schema import Schema
 from mare.schema.layout import shared_columns
 
-from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
+from .given_columns import (
+    Columns,
+    GivenLinks,
+    Surroundings,
+    check_copies,
+    check_unique,
+    given_columns,
+    given_links,
+    key_texts,
+    places_of,
+    unknown_columns,
+)
 from .given_files import Given, read_given
-from .given_references import GivenLinks, Surroundings, check_copies, given_links
 
 if TYPE_CHECKING:
     from .fitted_tables import FittedTables

@@ -2,6 +2,13 @@
 
 The previous rows a model looks at are the ones just written (the paper's FIFO queue, without the copying). Where a row picks
 another row first, its head is drawn before the rest of it, at every step.
+
+The rest of a list is drawn again: a code that stands for all that the list does not hold comes out as one that it holds. Models
+look at the code that they have drawn, here and in the tables below: what goes along with the rest stays as it was learned. What
+is written is another matter. The model is asked a few times more for the same row, with the same history, and the listed value is
+taken that came with most of what the row holds already; where there was none, or the value came from a context, the noisy counts
+of the list decide. Keys of a public table that no other column refers to are drawn among those that were not chosen: everybody
+knows them. Numbers whose scale depends on the column are written on the scale of the value that is written.
 """
 
 from __future__ import annotations
@@ -12,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mare.codec import Above, RelativeCodec
+from mare.codec.category import Redrawn
 from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
@@ -23,10 +31,9 @@ from mare.schema.condition_grammar import comparisons_in
 
 from .ending import EndOfSequences, Pacing, usual_gap
 from .fitted_tables import Chunk, FittedTables, decoding_draws
-from .possible_codes import REDRAWS, choice_of, keep_apart
-from .redrawing import redraw_rest, redraw_rows
+from .possible_codes import REDRAWS, LastOfItem, choice_of, keep_apart, step_targets
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
-from .targets import LastOfItem, step_targets
+from .whole_keys import bring_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +120,7 @@ def fill_rows(run: Run, table: str) -> None:
             ends.mend(index, str(step))
         growing.end(index, {**codes["head"], **codes["rows"]})
     redraw_rest(run, table, groups)
+    bring_together(run, table, np.arange(placed.rows, dtype=np.int64))
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
 
@@ -182,15 +190,12 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         label = f"apart {number}"
 
         def redraw(
-            rows: Index,
-            attempt: str,
-            drawn: Mapping[Part, SettledGroup] = drawn,
-            placed: Placed = placed,
-            label: str = label,
+            rows: Index, attempt: str, drawn: Mapping[Part, SettledGroup] = drawn, placed: Placed = placed, label: str = label
         ) -> None:
             for part, settled in drawn.items():
                 run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
             redraw_rows(run, table, list(drawn.values()), rows, f"{label} {attempt}")
+            bring_together(run, table, rows, f"{label} {attempt}")
             # Another code leads to another row.
             if "head" in drawn:
                 run.resolve(table, placed.codes["head"], placed.targets, rows)
@@ -198,6 +203,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
         columns = run.made.codecs[table].columns
         related, shared = run.related(table), {held.column for held in run.made.codecs[table].shared}
+        shared |= {part for whole in related.wholes for part in whole.parts if isinstance(part, str)}
         coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
         choices = {
             name: choice_of(column)
@@ -259,3 +265,75 @@ def is_looked_at(made: FittedTables, table: str, name: str) -> bool:
             if mine and (asked is None or str(column) in asked):
                 return True
     return False
+
+
+ATTEMPTS = 4
+"""Of asking the model again."""
+
+
+def redraw_rest(run: Run, table: str, groups: Sequence[SettledGroup]) -> None:
+    """Add to a table whose rows are drawn the codes that those of the rest come out by."""
+    placed = run.tables[table]
+    drawn = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+    rests = {name: rest for name, rest in _rests(run, table).items() if name in drawn}
+    if rests:
+        wide = {name: drawn[name].astype(np.uint32) if rest.others else drawn[name].copy() for name, rest in rests.items()}
+        run.tables[table] = replace(placed, written=wide)
+        _redraw(run, table, groups, rests, np.arange(placed.rows, dtype=np.int64), "")
+
+
+def redraw_rows(run: Run, table: str, groups: Sequence[SettledGroup], rows: Index, label: str) -> None:
+    """The same for rows that these groups have drawn once more."""
+    placed, again = run.tables[table], dict[str, Redrawn]()
+    for name, rest in _rests(run, table).items():
+        for settled in groups:
+            if name in placed.written and name in settled.columns:
+                placed.written[name][rows] = placed.codes[settled.group.part][name][rows]
+                again[name] = rest
+    _redraw(run, table, groups, again, rows, label)
+
+
+def _redraw(run: Run, table: str, groups: Sequence[SettledGroup], rests: Mapping[str, Redrawn], rows: Index, label: str) -> None:
+    written = run.tables[table].written
+    for settled in groups:
+        # No model knows of codes that are not listed.
+        own = {name: rest for name, rest in rests.items() if name in settled.columns and rest.others is None}
+        _ask_again(run, settled, own, written, rows, label)
+    shared = {held.column: held for held in run.made.codecs[table].shared}
+    for name, rest in rests.items():
+        left = rows[written[name][rows] == rest.code]
+        if not len(left):
+            continue
+        # What is the same in many rows is drawn once for all of them.
+        held = shared.get(name)
+        home, index = (table, left) if held is None else (held.above, rows_above(held, run.placed)[left])
+        draws = RowDraws(run.keys[home], purpose_of(f"rest of {table} {label}")).at(name, index)
+        written[name][left] = rest.pick(draws.random()).astype(written[name].dtype)
+
+
+def _ask_again(
+    run: Run, settled: SettledGroup, rests: Mapping[str, Redrawn], written: Mapping[str, CodeArray], rows: Index, label: str
+) -> None:
+    """Of the rows that the model draws instead, the value comes from the one that has most in common with what was drawn."""
+    waiting = np.zeros(len(rows), dtype=np.bool_)
+    for name, rest in rests.items():
+        waiting |= written[name][rows] == rest.code
+    rows = rows[waiting]
+    drawn = {name: codes[rows] for name, codes in run.tables[settled.group.table].codes[settled.group.part].items()}
+    # What is the same in many rows stands here too, but a context has drawn it.
+    others = [name for name in drawn if name in settled.columns and name not in rests]
+    stood = {name: written[name][rows] == rest.code for name, rest in rests.items()}
+    alike = {name: np.full(len(rows), -1) for name in rests}
+    for attempt in range(ATTEMPTS if len(rows) else 0):
+        again = run.sample(settled, rows, f"rest {label} {attempt}")
+        common = sum((again[name] == codes).astype(np.int64) for name, codes in drawn.items() if name in others)
+        for name, rest in rests.items():
+            better = stood[name] & (again[name] < rest.code) & (common > alike[name])
+            written[name][rows[better]] = again[name][better]
+            alike[name] = np.where(better, common, alike[name])
+
+
+def _rests(run: Run, table: str) -> dict[str, Redrawn]:
+    """By column and reference."""
+    lists = {**run.made.codecs[table].columns, **(run.related(table).references or {})}
+    return {name: rest for name, codec in lists.items() if (rest := getattr(codec, "rest", None)) is not None}

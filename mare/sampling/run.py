@@ -1,6 +1,11 @@
 """`Run`: one chunk while it is made. Rows get their places and keys here, and models are asked for their codes.
 
 Which rows there are is decided in `generation`, what is in them in `row_filling`.
+
+Randomness is counter-based and keyed by (seed, purpose, entity): chunks and threads change nothing. Every row has a key of its
+own, made from its parent's (`mare.domain.draws`). A model that draws one number a row gets those of its rows. One that does not
+say so (`row_by_row`) gets a plain generator for each block of entities: a block is never split. The sampling seed is free:
+nothing here touches the privacy guarantee, a sample is post-processing of the release.
 """
 
 from __future__ import annotations
@@ -9,18 +14,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, even_bits, purpose_of, smallest_dtype
+from mare.codec.ticks import Mask
+from mare.domain import (
+    CodeArray,
+    Codes,
+    EvenDraws,
+    Keys,
+    RowDraws,
+    as_generator,
+    child_keys,
+    even_bits,
+    numbered_keys,
+    purpose_of,
+    smallest_dtype,
+)
+from mare.errors import PlanError
 from mare.graph.groups import Part
+from mare.models import FittedModel
 from mare.relational.placing import Index, Placed, PlacedTables, place_children
 from mare.relational.relations import Ranked, Stepped, TableRelations, pace_codes
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, FittedTables
-from .possible_codes import keep_within, make_possible, rank_limits, step_limits, structural_codes
-from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
-from .targets import Crowd, rank_targets, steps_that_stay
+from .possible_codes import (
+    Crowd,
+    keep_within,
+    make_possible,
+    rank_limits,
+    rank_targets,
+    step_limits,
+    steps_that_stay,
+    structural_codes,
+)
 
 Coded = dict[Part, dict[str, CodeArray]]
 OWN_PARTS: tuple[Part, ...] = ("head", "rows")
@@ -57,7 +83,7 @@ class Run:
         self.tables[table] = placed
         owners, purpose = self.made.owners[table], purpose_of(table)
         if not owners:
-            self.keys[table] = entity_keys(self.seed, self.entities)
+            self.keys[table] = numbered_keys(purpose_of(f"entities of seed {self.seed}"), self.entities)
         elif placed.owner is None:
             self.keys[table] = child_keys(self.keys[owners[0]], placed.parent, placed.position, purpose)
         else:
@@ -93,8 +119,9 @@ class Run:
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
             if space == self.made.order[0]:
                 size = even_bits(self.made.plan.entities)
-                return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size))
-            return ask(model, history, RowDraws(keys, purpose_of(purpose)))
+                even = EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size)
+                return model.sample(history, as_generator(even))
+            return model.sample(history, as_generator(RowDraws(keys, purpose_of(purpose))))
         entities = self.entities[self.whose(space, rows)]
         if self.some and group.table == self.made.order[0]:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)
@@ -106,7 +133,7 @@ class Run:
             return
         group = settled.group
 
-        def resample(wrong: NDArray[np.bool_], attempt: str) -> Codes:
+        def resample(wrong: Mask, attempt: str) -> Codes:
             return self.sample(settled, index[wrong], f"{label} {attempt}")
 
         drawn = dict(self.sample(settled, index, label).columns)
@@ -200,3 +227,42 @@ def by_position(position: Index) -> list[Index]:
     order = np.argsort(narrow, kind="stable").astype(np.int64)
     ends = np.cumsum(np.bincount(position)) if len(position) else np.zeros(0, dtype=np.int64)
     return [order[start:end] for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True)] if len(position) else []
+
+
+BLOCK = 1024
+"""Entities that share a plain generator. A constant of the method, not a setting: another one gives other rows."""
+
+
+def stream(seed: int, purpose: str, block: int) -> np.random.Generator:
+    """A plain generator for one purpose and one block of entities, whatever ran before it."""
+    # The block is in the upper half of Philox's counter: streams of 2^128 draws each, which never meet.
+    return np.random.Generator(np.random.Philox(key=purpose_of(f"{seed} {purpose}"), counter=block << 128))
+
+
+def draws_row_by_row(model: FittedModel) -> bool:
+    return bool(getattr(model, "row_by_row", False))
+
+
+def ask_by_block(model: FittedModel, history: Codes, seed: int, purpose: str, entities: Index) -> Codes:
+    """What a model draws that knows nothing of rows' own numbers: each block of ``entities`` with its own generator."""
+    block = entities // BLOCK
+    order = np.argsort(block, kind="stable")
+    blocks, starts = np.unique(block[order], return_index=True)
+    parts = []
+    for number, rows in zip(blocks.tolist(), np.split(order, starts[1:]), strict=True):
+        parts.append(model.sample(history.take(rows), stream(seed, purpose, number)))
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.arange(len(order))
+    return Codes(len(order), {n: np.concatenate([part[n] for part in parts])[back] for n in parts[0].columns})
+
+
+def ask_whole_blocks(model: FittedModel, history: Codes, seed: int, purpose: str, entities: Index) -> Codes:
+    """The same, where only some entities of a block are wanted: the whole block is drawn, so that no entity depends on which
+    others are asked for."""
+    if history.columns:
+        raise PlanError(
+            "--where: a model of the entity's table draws many rows at once and looks around: conditions need another."
+        )
+    blocks, which = np.unique(entities // BLOCK, return_inverse=True)
+    every = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+    return ask_by_block(model, Codes(len(every), {}), seed, purpose, every).take(which * BLOCK + entities % BLOCK)

@@ -27,8 +27,8 @@ from mare.release import Release
 from .conditions import EntityCondition, impossible
 from .fitted_tables import Chunk, FittedTables
 from .generation import generate_chunk
-from .other_entities import collected, numbered, referred_at_random, with_everyone
-from .randomness import BLOCK, draws_row_by_row
+from .linking import collected, numbered, referred_at_random, with_everyone
+from .run import BLOCK, draws_row_by_row
 from .writing import ChunkValues, Writer
 
 ROWS = 1 << 18

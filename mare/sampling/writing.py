@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mare.codec import DecodedTable, OrdinalCodec
 from mare.codec.siblings import standing
 from mare.codec.slots import ORDINARY, Kinds
-from mare.codec.ticks import Ticks
+from mare.codec.ticks import Mask, Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
 from mare.graph.modelled import presence
@@ -32,10 +32,8 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
 from .fitted_tables import Chunk, Decoder, codes_of
-from .identifiers import fresh_purpose, fresh_values, person_purpose
-from .linking import find_places, given_to_owned
-from .other_entities import Everyone
-from .storing import as_stored, as_text, take, within_width
+from .linking import Everyone, find_places, given_to_owned
+from .storing import as_stored, as_text, fresh_purpose, fresh_values, person_purpose, take, within_width
 
 _NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 
@@ -74,7 +72,7 @@ class ChunkValues:
     seed: int
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
-    _alive: Mapping[str, NDArray[np.bool_]] | None = None
+    _alive: Mapping[str, Mask] | None = None
 
     @property
     def placed(self) -> PlacedTables:
@@ -93,7 +91,7 @@ class ChunkValues:
             batches[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
         return batches
 
-    def alive(self) -> Mapping[str, NDArray[np.bool_]]:
+    def alive(self) -> Mapping[str, Mask]:
         """Per table, the rows that stay; a table that loses none is left out. From here on, siblings are those that stay."""
         from .dropping import living_rows
 
@@ -103,7 +101,7 @@ class ChunkValues:
                 self._columns.clear()  # a position, the next row: counted anew, and whatever copies them
         return self._alive
 
-    def staying(self, table: str) -> NDArray[np.bool_] | None:
+    def staying(self, table: str) -> Mask | None:
         """The rows that stay, once that is known; None where all do."""
         return (self._alive or {}).get(table)
 
@@ -194,7 +192,7 @@ class ChunkValues:
         """The codes of all columns and references of the rows, wherever they were generated."""
         return codes_of(self.chunk, table)
 
-    def present(self, table: str, name: str) -> NDArray[np.bool_] | None:
+    def present(self, table: str, name: str) -> Mask | None:
         """Of each row, whether this identifier or reference is there; None where it always is."""
         if name not in self.related(table).exists:
             return None

@@ -37,6 +37,9 @@ class Fault:
     def __str__(self) -> str:
         return f"{self.where}: {self.what}. {self.remedy}"
 
+    def to_json(self) -> dict[str, object]:
+        return {"line": self.line, "path": list(self.path), "what": self.what, "remedy": self.remedy}
+
 
 def describe(faults: Sequence[Fault], of: str) -> str:
     """All faults as one message, in the order of the file. What to do about several is said with the first of them."""

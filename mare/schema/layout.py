@@ -1,19 +1,19 @@
 """`Layout`: how the tables of a schema hang together, worked out once, also where the schema contradicts itself.
 
 The checks ask it. It never raises: what is missing or circular is theirs to report. And `shared_columns`: those that repeat one
-fact in every row below another.
+fact in every row below another; `public_parts`: what is drawn of the references to public tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from .caps import link_cap
 from .columns import Column, Drift, Integer, Listed
-from .faults import Path
+from .faults import Fault, Path, listed
 from .links import Reference
 from .schema import Schema, Table
 
@@ -26,6 +26,7 @@ class Layout:
     """Questions about the tables of one schema."""
 
     schema: Schema
+    _ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -54,6 +55,15 @@ class Layout:
                     pairs.setdefault(link.table, []).append((name, reference))
         return pairs
 
+    def of_role(self, role: Role) -> list[str]:
+        """The tables that are such."""
+        return [name for name, held in self.roles.items() if held == role]
+
+    def not_public(self, path: Path, table: str, *, so: str = "", else_: str = "") -> Fault:
+        """A table that only a public one can stand for."""
+        remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(self.of_role('public'))}"
+        return Fault(path, f"{table} is not public{so}", f"{remedy}{else_}")
+
     @property
     def described(self) -> list[tuple[str, Table]]:
         """The tables whose rows mare makes up: all but the ignored and the public ones."""
@@ -77,7 +87,16 @@ class Layout:
     def ancestors(self, table: str) -> tuple[str, ...]:
         """The rows above one row, nearest first, up to the entity. An owned table continues with its owners: where it has
         several, with what all of them share, for only that is above every one of its rows."""
-        return self._above[table] if table in self._above else self._first_above(table)
+        if table not in self._ancestors:
+            self._ancestors[table] = self._chain(table, ())
+        return self._ancestors[table]
+
+    def _chain(self, table: str, below: tuple[str, ...]) -> tuple[str, ...]:
+        """Within a circle, which the checks refuse, up to where it closes."""
+        below = (*below, table)
+        owners = self._owning(table) if table in self.schema.tables else ()
+        chains = [(owner, *self._chain(owner, below)) for owner in owners if owner not in below]
+        return tuple(name for name in chains[0] if all(name in chain for chain in chains)) if chains else ()
 
     def _owning(self, table: str) -> tuple[str, ...]:
         """Whose rows a table's rows are: its parent's, or those of the tables that own it."""
@@ -86,29 +105,6 @@ class Layout:
             return (above,)
         owned = table in self.owners and self.roles.get(table) == "owned"
         return tuple(dict.fromkeys(owner for owner, _ in self.owners[table])) if owned else ()
-
-    @cached_property
-    def _above(self) -> dict[str, tuple[str, ...]]:
-        """Ancestors of every table that no circle keeps from having an end, each worked out once."""
-        known: dict[str, tuple[str, ...]] = {}
-        waiting = {name: self._owning(name) for name in self.schema.tables}
-        while True:
-            ready = [t for t, owners in waiting.items() if all(o in known or o not in self.schema.tables for o in owners)]
-            if not ready:
-                return known
-            for table in ready:
-                chains = [(owner, *known.get(owner, ())) for owner in waiting.pop(table)]
-                shared = set(chains[0]).intersection(*chains[1:]) if chains else set[str]()
-                known[table] = tuple(name for name in chains[0] if name in shared) if chains else ()
-
-    def _first_above(self, table: str) -> tuple[str, ...]:
-        """Within a circle, which the checks refuse: up to where it closes."""
-        above: list[str] = []
-        at = table
-        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*above, table):
-            at = owners[0]
-            above.append(at)
-        return tuple(above)
 
     def via_columns(self, table: str) -> tuple[str, ...]:
         link = self.schema.parent(table)
@@ -197,3 +193,89 @@ def shared_columns(schema: Schema, table: str | None = None) -> tuple[Shared, ..
                 drift = says.drift if isinstance(says, Integer) else None
                 shared.append(Shared(name, column, above, path[path.index(above) - 1], drift))
     return tuple(shared)
+
+
+def going_with(table: Table, columns: Collection[str]) -> dict[str, str]:
+    """Columns that go with one of these (`determined: {goes_with: …}`), and with which."""
+    going = {name: of for name, held in table.columns.items() if (of := held.goes_with) is not None}
+    return {name: of for name, of in going.items() if of in columns and name not in table.ignore_columns}
+
+
+# A reference of several columns to a public table is drawn column by column: a model can then see that the station is one of the
+# site that the person lives at, which no list of whole keys tells. What comes out is brought together to a key that there is.
+# A column that a row has from above, as a part of the foreign key to its parent, is not drawn: it is what it is there.
+
+
+@dataclass(frozen=True)
+class PublicPart:
+    """What a model draws of a reference to a public table."""
+
+    name: str
+    """What it draws it under: the reference's name; a column's, of several."""
+    reference: str
+    columns: tuple[str, ...]
+    """The columns here."""
+    there: tuple[str, ...]
+    """The columns of the public table."""
+
+
+@dataclass(frozen=True)
+class Above:
+    """A part that is drawn with a row above."""
+
+    table: str
+    part: PublicPart
+
+
+def public_parts(schema: Schema, table: str) -> tuple[PublicPart, ...]:
+    """All that is drawn of the references of a table to public ones. A column of two references is drawn with the one that has it
+    alone, or with the first."""
+    described, parts = schema.table(table), list[PublicPart]()
+    wholes = [
+        (name, here, there) for name, here, there in _to_public(schema, table) if not _is_split(schema, table, name, here, there)
+    ]
+    parts += [PublicPart(name, name, here, there) for name, here, there in wholes]
+    alone = {here[0] for _, here, _ in wholes if len(here) == 1}
+    for name, here, there in _to_public(schema, table):
+        for column, other in zip(here, there, strict=True) if _is_split(schema, table, name, here, there) else ():
+            if column not in alone and part_above(schema, table, column) is None:
+                alone.add(column)
+                parts.append(PublicPart(column, name, (column,), (other,)))
+    order = list(described.references)
+    return tuple(sorted(parts, key=lambda part: order.index(part.reference)))
+
+
+def _to_public(schema: Schema, table: str) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    described = schema.table(table)
+    for name, reference in described.references.items():
+        target = schema.tables.get(reference.table)
+        if reference.kind == "public":
+            yield name, described.reference_columns(name), reference.column or (target.key if target is not None else None) or ()
+
+
+def _is_split(schema: Schema, table: str, name: str, here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Not that of a pool, whose rows are made up, nor what is unrolled with an association, nor where another reference has the
+    name of a column."""
+    described = schema.table(table)
+    whole = described.pool is not None or (described.parent is not None and name in described.parent.derived)
+    named = {n for n in described.references if n != name and described.reference_columns(n) != (n,)}
+    return len(here) == len(there) > 1 and not whole and not named & set(here)
+
+
+def part_above(schema: Schema, table: str, column: str) -> Above | None:
+    """Where a column has its value from, if that is drawn in a row above as a part of a reference."""
+    described = schema.table(table)
+    link, up = schema.parent(table), None
+    if link is not None and link.table in schema.tables and column in (link.column or ()):
+        there = link.references or schema.tables[link.table].key or ()
+        up = link.table, dict(zip(link.column or (), there, strict=False)).get(column)
+    for name, reference in described.references.items():
+        if up is None and reference.kind == "ancestor" and reference.table in schema.tables:
+            there = reference.column or schema.tables[reference.table].key or ()
+            named = dict(zip(described.reference_columns(name), there, strict=False)).get(column)
+            up = (reference.table, named) if named is not None else None
+    above, other = up or (table, None)
+    if other is None or above == table:
+        return None
+    part = next((part for part in public_parts(schema, above) if part.columns == (other,)), None)
+    return Above(above, part) if part is not None else part_above(schema, above, other)

@@ -172,15 +172,6 @@ class BrokenReference(AnyReference):
     kind: Literal["broken"]
 
 
-Reference = Annotated[
-    AncestorReference
-    | PublicReference
-    | SameEntityReference
-    | EarlierReference
-    | OtherEntityReference
-    | OwnedReference
-    | PoolReference
-    | BrokenReference,
-    Field(discriminator="kind"),
-]
+_AnyKind = AncestorReference | PublicReference | SameEntityReference | EarlierReference | OtherEntityReference
+Reference = Annotated[_AnyKind | OwnedReference | PoolReference | BrokenReference, Field(discriminator="kind")]
 """A reference beyond the parent: `kind` says which of these it is."""

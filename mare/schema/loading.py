@@ -1,6 +1,8 @@
 """From a file, a name or a text to a `Schema`: the first step of the flow. Every fault at once, each with its line.
 
-What contradicts itself does not load. What is only left open (a draft) loads; planning asks for the rest.
+What contradicts itself does not load. What is only left open (a draft) loads; planning asks for the rest. Of a schema with
+structural faults the rest is checked too (`salvage`): a faulty part is taken out (a column becomes one of unknown type, a field
+goes) and remembered, so that the hole it leaves is not told as a second fault.
 
 A name (`mimic-iv-core`) stands for a ready schema, a YAML file that comes with mare: a clone reads `schemas/` at the root of the
 repository, a wheel `mare/_schemas`. So a name works wherever a path does.
@@ -8,7 +10,8 @@ repository, a wheel `mare/_schemas`. So a name works wherever a path does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,12 +20,12 @@ from mare.errors import SchemaError
 from mare.secrecy import NOT_SHOWN, is_path, is_there
 
 from .checks import find_faults
-from .faults import Fault, describe
+from .faults import Fault, closest, describe
 from .faults import Path as Location
-from .salvage import salvage
-from .schema import Schema
+from .schema import Schema, Table
+from .strict import written_fields
 from .structure import build_schema
-from .yaml_nodes import read_nodes
+from .yaml_nodes import Plain, read_nodes
 from .yaml_writing import dump_schema
 
 __all__ = ["Examination", "SchemaDocument", "dump_schema", "examine", "load_document", "load_schema"]
@@ -83,8 +86,8 @@ def examine(source: str | Path) -> Examination:
     faults = [*nodes.faults, *(f for f in faults if f.path not in known)]
     if schema is not None and not nodes.faults:
         faults += find_faults(schema)
-    elif (rest := salvage(nodes.data, faults)).schema is not None:
-        faults += [fault for fault in find_faults(rest.schema) if rest.is_told(fault)]
+    else:
+        faults += list(_faults_of_the_rest(nodes.data, faults))
     placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
     return Examination(schema, label, text, placed, nodes.lines)
 
@@ -179,3 +182,59 @@ def ready_schemas() -> tuple[ReadySchema, ...]:
         )
         for name, schema in described.items()
     )
+
+
+_RELIED_ON = ("key", "columns", "references", "parent", "public", "pool", "ignore")
+"""Fields of a table without which what others say about it cannot be judged."""
+
+
+def _faults_of_the_rest(data: Plain, faults: Sequence[Fault]) -> Iterator[Fault]:
+    """What else is wrong with a schema that has these structural faults. A faulty column counts as one of unknown type, other
+    faulty fields go. Whatever depends on what they may have said is not told: it is no second slip."""
+    if not isinstance(data, dict) or not isinstance(tables := data.get("tables"), dict) or data.get("mare", 1) != 1:
+        return
+    rest: dict[Plain, Plain] = {**data, "mare": 1, "tables": (kept := dict(tables))}
+    holes, unclear, astray = set[Location](), set[str](), set[str]()
+    for path in (fault.path for fault in faults):
+        match path:
+            case ("tables", str(name), "columns", str(column), *_) if "columns" in _fields(kept[name]):
+                table = _fields(kept[name])
+                kept[name] = {**table, "columns": {**_fields(table["columns"]), column: {"type": "unknown"}}}
+                holes.add(path[:4])
+            case ("tables", str(name), *inside):
+                field = str(inside[0]) if inside else "parent"
+                meant = closest(field, written_fields(Table)) or field
+                table = dict(_fields(kept[name]))
+                if (written := table.pop(field, None)) is not None and meant != field:
+                    table.setdefault(meant, written)  # a slip of the pen: what is inside is checked too
+                elif field in _RELIED_ON:
+                    unclear.add(name)
+                    astray |= {name} if field == "parent" else set()
+                kept[name] = table
+                holes.add(("tables", name, field))
+            case (str(field), *_) if field != "mare":
+                rest.pop(field, None)
+                holes.add((field,))
+    schema, _ = build_schema(rest)
+    if schema is None:
+        return
+    while below := {str(name) for name, table in tables.items() if astray & _leads_to(table)} - astray:
+        astray |= below
+    for fault in find_faults(schema):
+        about_owner = fault.path[:1] == ("tables",) and (len(fault.path) == 2 or fault.path[2:] == ("parent", "table"))
+        unowned = about_owner and (bool(unclear) or ("entity",) in holes)
+        within = any(fault.path[: len(hole)] == hole for hole in holes)
+        around = len(fault.path) > 2 and any(hole[: len(fault.path)] == fault.path for hole in holes)
+        named = (unclear | astray).intersection(re.findall(r"\w+", fault.what))
+        if not (unowned or within or around or named or astray.intersection(map(str, fault.path[1:2]))):
+            yield fault
+
+
+def _leads_to(table: Plain) -> set[str]:
+    """The tables that one refers to, whatever is wrong with it."""
+    links = [_fields(table).get("parent"), *_fields(_fields(table).get("references")).values()]
+    return {str(_fields(link).get("table")) for link in links}
+
+
+def _fields(value: Plain) -> dict[Plain, Plain]:
+    return value if isinstance(value, dict) else {}

@@ -44,7 +44,10 @@ def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
         faults += _keys(name, table, stored)
         faults += _described(name, table, stored, tells_nullability)
         faults += _foreign_keys(layout, name, stored, reflection)
-    faults += [_unmentioned_table(table, reflection) for table in reflection if table.name not in met]
+    for name in (table.name for table in reflection if table.name not in met):
+        what = f"{reflection.label} holds a table {name} that the schema does not mention"
+        remedy = f"Describe it, or write `{name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
+        faults.append(Fault(("tables",), what, remedy, "unsettled"))
     return tuple(faults)
 
 
@@ -70,12 +73,6 @@ def _granted(left: LeftOut, table: str) -> str | None:
     if not left.reason.startswith(_NO_RIGHT):
         return None
     return f"Grant SELECT on {table} to the user that mare connects as, or write ignore: true"
-
-
-def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
-    what = f"{reflection.label} holds a table {table.name} that the schema does not mention"
-    remedy = f"Describe it, or write `{table.name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
-    return Fault(("tables",), what, remedy, "unsettled")
 
 
 def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
@@ -185,7 +182,8 @@ def _described(name: str, table: Table, stored: ReflectedTable, tells_nullabilit
             continue
         yield from _values(path, described, held)
         if tells_nullability:
-            yield from _nulls(path, described, held, held.name in stored.key)
+            # No row of a pool is read, so none is lost there.
+            yield from _nulls(path, described, held, never_lost=held.name in stored.key or table.pool is not None)
     for reference, link in table.references.items():
         for column in table.reference_columns(reference):
             held = stored.column(column)
@@ -205,13 +203,13 @@ def _values(path: Path, described: Column, stored: ReflectedColumn) -> Iterator[
         yield Fault((*path, "values"), what, "Add them to values, or write rest: … for everything outside", "unsettled")
 
 
-def _nulls(path: Path, described: Column, stored: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
+def _nulls(path: Path, described: Column, stored: ReflectedColumn, *, never_lost: bool) -> Iterator[Fault]:
     if not (described.is_drawn and described.settled):
         return
     if described.nullable and not stored.nullable:
         what = "it may come out NULL, but the source does not allow NULL there"
         yield Fault((*path, "nullable"), what, "Remove nullable: true")
-    elif stored.nullable and not described.nullable and not in_key:
+    elif stored.nullable and not described.nullable and not never_lost:
         what = "the source lets it be NULL, the schema does not"
         yield Fault(
             path, what, "Write nullable: true if there are NULLs; a column that is not nullable never comes out NULL", "info"

@@ -253,6 +253,8 @@ class Compared:
     """It is never less than this column of the row above."""
     ends: str | None = None
     """It is never more than this one."""
+    rows: int | None = None
+    """How many were looked at, where these are not all."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,8 @@ class Peek:
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
     """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    missing: bool | None = None
+    """Whether a row has no value, or none that could be read. None: not looked at."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
     compared: Compared = Compared()

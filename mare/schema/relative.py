@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import model_validator
 
-from .moments import OrderedValue, Span
-from .strict import Strict
+from .strict import OrderedValue, Span, Strict
 
 SAME_ROW, PREVIOUS_ROW, PARENT_ROW = "", "previous", "parent"
 

@@ -15,9 +15,8 @@ from typing import Literal
 from pydantic import model_validator
 
 from .columns.written import Case, canonical
-from .moments import Day
 from .relative import PREVIOUS_ROW
-from .strict import Names, Strict, Value
+from .strict import Day, Names, Strict, Value
 
 _CLOCK = frozenset("HIMSpfXTRc")
 _DAY = frozenset("dmYyjbBxDFc")

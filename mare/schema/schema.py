@@ -116,6 +116,13 @@ class Table(Strict):
         """The name of the reference that this column is part of."""
         return next((name for name in self.references if column in self.reference_columns(name)), None)
 
+    def drawn_reference(self, name: str) -> Reference | None:
+        """The reference that a model draws under this name: its own, or a column's of one that is drawn column by column."""
+        if name in self.references:
+            return self.references[name]
+        of = (link for label, link in self.references.items() if name in self.reference_columns(label))
+        return next((link for link in of if link.kind == "public"), None)
+
     @property
     def unique_sets(self) -> tuple[tuple[str, ...], ...]:
         """Sets of columns that no two rows share: the key, and what else is unique."""
@@ -155,6 +162,9 @@ class Schema(Strict):
     """Between which days everything happens: bounds of every date and datetime without `min`, `max` or `learn` of its own."""
     reading: Reading | None = None
     """How the source writes values, in all tables: decimal commas, formats of dates, words for NULL."""
+    peeked: tuple[Literal["types", "links", "entity"], ...] = ()
+    """What of the whole file was found by looking at the data: types of columns; keys, parents and references; the entity. `fit`
+    refuses until a person has reviewed it and removed the mark."""
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
 
@@ -215,14 +225,14 @@ class Schema(Strict):
 
 
 def peeked_paths(schema: Schema) -> tuple[Path, ...]:
-    """Every place that carries the mark `peeked: true`. `plan` warns of them, `fit` refuses them."""
+    """Every place that carries the mark `peeked`. `plan` warns of them, `fit` refuses them."""
     return tuple(_peeked(schema, ()))
 
 
 def _peeked(value: object, path: Path) -> Iterator[Path]:
     if isinstance(value, BaseModel):
-        if getattr(value, "peeked", False):
-            yield path
+        marks = getattr(value, "peeked", False)
+        yield from ((*path, "peeked", mark) for mark in marks) if isinstance(marks, tuple) else [path] if marks else []
         for name in type(value).model_fields:
             yield from _peeked(getattr(value, name), (*path, name))
     elif isinstance(value, dict):

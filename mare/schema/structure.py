@@ -35,8 +35,6 @@ _EXPECTED = {
 """Beginning of pydantic's error type → what it wanted."""
 
 _SINGULAR = {"Table": "a table", "Schema": "a schema", "Parent": "a parent", "EntityByColumn": "an entity by column"}
-_NOT_YET = ("protect",)
-"""Fields of a table that the language will have. They are refused by name, for whoever wrote one would rely on it."""
 
 
 def build_schema(data: Plain) -> tuple[Schema | None, list[Fault]]:
@@ -76,12 +74,13 @@ def _fault(path: Path, places: Sequence[Place], details: Sequence[ErrorDetails])
     noun, detail = places[0].noun, details[0]
     kind, value = detail["type"], detail["input"]
     last = str(path[-1]) if path else "schema"
-    name = _item(path) if path and isinstance(path[-1], int) else f"`{last}`"
+    owner = next((step for step in reversed(path) if isinstance(step, str)), "")
+    name = f"item {int(path[-1]) + 1} of `{owner}`" if path and isinstance(path[-1], int) else f"`{last}`"
     if kind == "missing":
         if noun is not None and written_fields(noun).get(last) is None:
             return Fault(path[:-1], f"`{path[-2]}` has too few items", _about(noun, str(path[-2])))
         return Fault(path, f"`{last}` is missing", f"Write `{last}: …`. {_about(noun, last)}")
-    if kind == "extra_forbidden" and noun is Table and last in _NOT_YET:
+    if kind == "extra_forbidden" and noun is Table and last == "protect":  # the language will have it: who wrote it relies on it
         return Fault(path, f"`{last}` is not implemented yet, and nothing would follow it", "Remove it")
     if kind == "extra_forbidden":
         return Fault(path, f"`{last}` is not a field of {_called(noun)}", _unknown_field(noun, last, path))
@@ -116,11 +115,6 @@ def _value_fault(path: Path, name: str, noun: type[BaseModel] | None, last: str,
     return Fault(path, f"{name} is {_shown(value)}, not {words}", f"{remedy}. {_about(noun, last)}".rstrip(". "))
 
 
-def _item(path: Path) -> str:
-    owner = next(str(step) for step in reversed(path) if isinstance(step, str))
-    return f"item {int(path[-1]) + 1} of `{owner}`"
-
-
 def _when_empty(path: Path) -> str:
     if path[:1] == ("tables",) and len(path) == 2:
         return "Describe the table, or write {public: true} or {ignore: true}"
@@ -139,8 +133,8 @@ def _bounds(noun: type[BaseModel] | None, field: str) -> str:
 
 def _tag_fault(path: Path, detail: ErrorDetails) -> Fault:
     column = "columns" in path[2:3]
-    word, allowed = ("type", list(members_of(Column))) if column else ("kind", list(members_of(Reference)))
-    what = "column" if column else "reference"
+    what, word, union = ("column", "type", Column) if column else ("reference", "kind", Reference)
+    allowed = list(members_of(union))
     listed = ", ".join(allowed)
     if detail["type"] == "union_tag_not_found":
         if not isinstance(detail["input"], dict):
@@ -159,12 +153,8 @@ def _unknown_field(noun: type[BaseModel] | None, name: str, path: Path) -> str:
     if (guess := did_you_mean(name, written_fields(noun))) != "":
         return f"{guess}{allowed}"
     if path[2:3] in (("columns",), ("references",)) and len(path) == 5:
-        others = [
-            tag
-            for tag, member in members_of(Column if path[2] == "columns" else Reference).items()
-            if name in written_fields(member)
-        ]
-        if others:
+        members = members_of(Column if path[2] == "columns" else Reference)
+        if others := [tag for tag, member in members.items() if name in written_fields(member)]:
             return f"Only {', '.join(others)} has it. {allowed}"
     return f"Remove it. {allowed}"
 

@@ -3,8 +3,7 @@
 from .intake import stage
 from .needs import TableNeeds, needs
 from .raw_columns import StagedColumn
-from .staged import LocalNotes, Staged
+from .staged import LocalNotes, Staged, StagedView
 from .truncation import Cuts
-from .view import StagedView
 
 __all__ = ["Cuts", "LocalNotes", "Staged", "StagedColumn", "StagedView", "TableNeeds", "needs", "stage"]

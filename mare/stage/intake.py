@@ -2,10 +2,15 @@
 
 Truncation comes first and cascades: a table is cut before its children are owned, so that nothing later ever sees a row
 beyond a cap. Owners come before what they own.
+
+True rows live in the staging database and nowhere else, and not for long: DuckDB in memory, with a private, temporary folder for
+what memory cannot hold, readable by its owner alone and removed when the stage is left, whatever happened. Extensions are never
+installed or loaded: staging reaches neither the network nor other files.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,14 +20,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from mare.errors import InternalError
+from mare.errors import InternalError, SourceError, is_a_stop
+from mare.files import hold_folder
 from mare.ports import Forgiving, Source
 from mare.relational.placing import Index
 from mare.relational.public import Texts
 
-from .database import staging_database
 from .loading import Collations, load_rows, reading_of
-from .lookups import load_vocabulary
 from .needs import TableNeeds
 from .owners import (
     adopt_orphans,
@@ -37,7 +41,7 @@ from .owners import (
     with_public_keys,
 )
 from .staged import LocalNotes, Staged
-from .staged_tables import StagedTable, read_places
+from .staged_tables import StagedTable, load_vocabulary, read_places
 from .truncation import Cuts, OwnedRows, positions, sorted_rows, truncate_rows
 
 Vocabularies = Mapping[str, Sequence[Texts]]
@@ -150,8 +154,7 @@ class _Work:
             "unknown": np.zeros(len(rows), dtype=np.bool_),
         }
         thin |= {name: codes for name, codes in (("owner", rows.owner), ("vk", rows.key)) if codes is not None}
-        keys = [f"k{i}" for i in range(len(needs.key))]
-        keys += [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
+        keys = needs.found_by
         select = f"SELECT t.*{''.join(f', r.{key}' for key in keys)} FROM thin t"
         self.connection.register("thin", pa.table(thin))
         self.connection.execute(f"CREATE TABLE {target} AS {select}" + (f" JOIN {raw} r ON r.rowid = t.row" if keys else ""))
@@ -195,8 +198,7 @@ class _Work:
         above = self.raw.get(needs.parent or "")
         if gone <= 0 or above is None:
             return max(0, gone)
-        join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
-        counted = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {join})"
+        counted = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {needs.joins_parent})"
         ((there,),) = self.connection.execute(counted).fetchall()
         return self.read[needs.name] - int(there)
 
@@ -227,3 +229,59 @@ class _Work:
         parent = rows.parent if needs.owners else np.arange(len(rows), dtype=np.int64)
         owner = rows.owner if len(needs.owned_by) > 1 else None
         return StagedTable(needs, relation, raw, rows.row, rows.entity, parent, position, parents, None, owner, rows.key)
+
+
+@contextmanager
+def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh staging database. ``folder`` is where the temporary folder is made, if not where the system makes them."""
+    try:
+        # Also takes away the rows that a killed fit left there.
+        held = hold_folder(folder or Path(tempfile.gettempdir()), "mare-stage-")
+    except OSError as error:
+        raise SourceError(
+            f"no temporary folder for staging can be made ({error.strerror}). Set TMPDIR to one with room."
+        ) from None
+    private = held.path
+    try:
+        connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_unsigned_extensions": "false",
+                "enable_external_access": "false",
+                "temp_directory": str(private / "spill"),
+                # Values are fetched by row: a table comes out in the order in which it went in.
+                "preserve_insertion_order": "true",
+                # A text column may be longer than the 2 GB that 32-bit offsets reach.
+                "arrow_large_buffer_size": "true",
+            },
+        )
+        # In a notebook or a shell DuckDB would draw bars of its own between those of whoever listens.
+        connection.execute("SET enable_progress_bar = false")
+        try:
+            with _translated():
+                yield connection
+        finally:
+            connection.close()
+    finally:
+        held.discard()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """DuckDB's errors as ours. Their text may quote a value of the source, so none of it is passed on."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise SourceError("staging ran out of memory or of disk. Set TMPDIR to a disk with more room.") from None
+    except duckdb.IOException:
+        raise SourceError("the staging file cannot be written: the disk may be full. Set TMPDIR to one with more room.") from None
+    except duckdb.Error as error:
+        if is_a_stop(error):
+            raise KeyboardInterrupt from None
+        raise SourceError(f"staging failed ({type(error).__name__}).") from None
+    except RuntimeError as error:
+        if is_a_stop(error):
+            raise KeyboardInterrupt from None
+        raise

@@ -3,6 +3,9 @@
 A row's cell in a cross-tab is one number, the row-major index of its codes, so counting is one pass over small integers:
 compiled where there is much to count and a compiler is there, numpy else, in chunks. The integers are the same. What is kept
 of a table is a code of two bytes per row and axis that was asked for. Everything here is secret.
+
+Where numba is not installed (`pip install 'mare-synth[fast]'`), or does not go with this numpy, numpy counts. Compiled code is
+kept beside this file, or where NUMBA_CACHE_DIR says; the first fit on a machine compiles, which takes some seconds.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -20,8 +23,6 @@ from numpy.typing import NDArray
 
 from mare.domain import DIFFERENT, NO_ROW, SAME, Axis, Coarsenings, CodeArray, Domain, Marginal, axis_size
 from mare.errors import InternalError, PrivacyError
-
-from .compiled import MOST_AXES, CompiledLoops, compiled_loops
 
 Integers = NDArray[np.int64]
 
@@ -278,3 +279,65 @@ def _check_weights(rows: CodedRows, weights: Integers | None) -> None:
         raise PrivacyError("a weight is negative: it is not counted.")
     if int(weights.max(initial=0)) * rows.rows >= _LARGEST_SUM:
         raise PrivacyError("weighted counts could go beyond 2^62: they would overflow, and are not answered.")
+
+
+Codes = NDArray[np.uint16]
+
+MOST_AXES = 4
+"""Cross-tabs of more axes are counted by numpy."""
+
+
+@dataclass(frozen=True)
+class CompiledLoops:
+    """Codes come as four axes, row-major; those that are not needed are zero, of size 1."""
+
+    tally: Callable[..., None]
+    """(codes × 4, sizes, owner, weights, total): adds every row to its cell, by its entity's weight where there are weights."""
+    norms: Callable[..., None]
+    """(codes × 4, sizes, owner, seen, norms): adds to every entity's norm; ``seen`` is scratch, zero before and after."""
+
+
+@cache
+def compiled_loops() -> CompiledLoops | None:
+    """The loops, or None where nothing can compile them."""
+    try:
+        import numba
+    except ImportError:
+        # Not installed; or installed, and too old or too new for this numpy.
+        return None
+    try:
+        return CompiledLoops(*(numba.njit(nogil=True, cache=True)(loop) for loop in (_tally_rows, _norm_rows)))
+    except RuntimeError:
+        # Nowhere to keep what is compiled: a read-only installation. Then it is compiled each time.
+        return CompiledLoops(*(numba.njit(nogil=True)(loop) for loop in (_tally_rows, _norm_rows)))
+
+
+def _tally_rows(
+    a: Codes, b: Codes, c: Codes, d: Codes, sizes: tuple[int, int, int], owner: Integers, weights: Integers, total: Integers
+) -> None:
+    size_b, size_c, size_d = sizes
+    if weights.size:
+        for row in range(a.size):
+            total[((a[row] * size_b + b[row]) * size_c + c[row]) * size_d + d[row]] += weights[owner[row]]
+    else:
+        for row in range(a.size):
+            total[((a[row] * size_b + b[row]) * size_c + c[row]) * size_d + d[row]] += 1
+
+
+def _norm_rows(
+    a: Codes, b: Codes, c: Codes, d: Codes, sizes: tuple[int, int, int], owner: Integers, seen: Integers, norms: Integers
+) -> None:
+    size_b, size_c, size_d = sizes
+    start = 0
+    while start < a.size:
+        entity, stop, norm = owner[start], start, 0
+        while stop < a.size and owner[stop] == entity:
+            cell = ((a[stop] * size_b + b[stop]) * size_c + c[stop]) * size_d + d[stop]
+            # (n + 1)² - n², summed over the rows of a cell, is the square of their number.
+            norm += 2 * seen[cell] + 1
+            seen[cell] += 1
+            stop += 1
+        norms[entity] += norm
+        for row in range(start, stop):
+            seen[((a[row] * size_b + b[row]) * size_c + c[row]) * size_d + d[row]] = 0
+        start = stop

@@ -5,16 +5,18 @@ Worked out from the schema and its graph, with the caps that will be enforced; b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from mare.codec.beside import pair_sql
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.schema import Schema, Table
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Identifier
+from mare.schema.layout import going_with, public_parts
 from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]
@@ -46,7 +48,7 @@ class TableNeeds:
     foreign: tuple[str, ...]
     order: tuple[str, ...]
     values: tuple[str, ...]
-    """Modelled columns."""
+    """Modelled columns, and those that go with them."""
     described: dict[str, AnyColumn]
     """What the schema says of the columns, where it does."""
     keep: Keep = "random"
@@ -68,6 +70,8 @@ class TableNeeds:
     """The (table, reference) pairs that own the rows, where there is no parent."""
     held_by: str | None = None
     """Of an entity by column: the table whose rows tell it apart. It has no rows of its own."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Of ``values``, those that are read as one text with the one that they go with."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -77,9 +81,30 @@ class TableNeeds:
         return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked, *present)))
 
     @property
+    def found_by(self) -> list[str]:
+        """The staged columns that rows are looked for by: their keys, and where their references lead."""
+        keys = [f"k{i}" for i in range(len(self.key))]
+        return keys + [f"r{n}_{i}" for n, link in enumerate(self.links) for i in range(len(link.columns))]
+
+    @property
+    def joins_parent(self) -> str:
+        """A row ``r`` that was read belongs to a row ``p`` of the parent."""
+        return " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(self.refers))
+
+    def joins_owner(self, reference: str) -> str:
+        """A row ``p`` of this table owns a row ``r``, by this reference."""
+        at, link = self.link(reference)
+        return " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
+
+    @property
     def owners(self) -> tuple[str, ...]:
         """The tables that the rows belong to: the parent, or one for each reference that owns them."""
         return tuple(table for table, _ in self.owned_by) if self.parent is None else (self.parent,)
+
+    def value_sql(self, name: str) -> str:
+        """One of ``values``, of the staged relation."""
+        own, of = f"v{self.values.index(name)}", self.beside.get(name)
+        return own if of is None else pair_sql(f"v{self.values.index(of)}", own)
 
     def link(self, name: str) -> tuple[int, Link]:
         """A link by its reference's name, and its number."""
@@ -127,11 +152,15 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
     modelled = [c.column for c in held if c.role in ("value", "first", "same", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
+    beside = going_with(table, values)
+    values += tuple(beside)
     links, present = tuple(_links(schema, name, refer)), tuple(_present(table, name, groups))
     described: dict[str, AnyColumn] = dict(table.columns)
     if link is None or (parent := link.table) is None or dag.node(name).role != "private":
         owned_by = tuple((edge.child, edge.name) for edge in dag.owners(name))
-        return TableNeeds(name, None, (), (), (), values, described, links=links, present=present, owned_by=owned_by)
+        return TableNeeds(
+            name, None, (), (), (), values, described, links=links, present=present, owned_by=owned_by, beside=beside
+        )
     cap = link_cap(schema, name)
     rows = [n for n in (cap.rows if cap is not None else None, link.max_per_entity) if n is not None]
     associative = link.type == "associative"
@@ -152,6 +181,7 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
         multiplicity=link.multiplicity if associative else 1,
         links=links,
         present=present,
+        beside=beside,
     )
 
 
@@ -160,7 +190,8 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
     for reference, declared in table.references.items():
         columns = table.reference_columns(reference)
         if declared.kind == "public":
-            links.append(Link(reference, "public", declared.table, columns))
+            parts = [part for part in public_parts(schema, name) if part.reference == reference]
+            links += [Link(part.name, "public", declared.table, part.columns) for part in parts]
         elif declared.kind in ("earlier", "owned", "same_entity"):
             there = refer(declared.table, _referred(schema, declared.table, declared.column))
             links.append(Link(reference, declared.kind, declared.table, columns, there))

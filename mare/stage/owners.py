@@ -54,10 +54,8 @@ def entities_themselves(raw: str) -> str:
 
 def owned_by_parent(raw: str, parent: str, needs: TableNeeds) -> str:
     """The rows that have an owner. A NULL or dangling parent has none: nobody would protect such a row, so it is dropped."""
-    join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
-    return (
-        f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {raw} r JOIN {parent} p ON {join} WHERE NOT p.unknown"
-    )
+    join = f"{raw} r JOIN {parent} p ON {needs.joins_parent}"
+    return f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {join} WHERE NOT p.unknown"
 
 
 MOST_COPIES, FREE_COPIES = 10, 1_000_000
@@ -70,12 +68,9 @@ def count_shared(connection: duckdb.DuckDBPyConnection, raw: str, parent: str, n
     Where the key is none at all (a stay's number within its patient), every row would be everybody's: that is refused, because it
     could not be joined (docs/privacy.md, «Not protected»).
     """
-    foreign, keys = [f"f{i}" for i in range(len(needs.refers))], [f"k{place}" for place in needs.refers]
-    shared = (
-        f"SELECT {', '.join(keys)}, count(*) AS times FROM {parent} WHERE NOT unknown GROUP BY {', '.join(keys)} HAVING times > 1"
-    )
-    join = " AND ".join(f"r.{mine} = p.{theirs}" for mine, theirs in zip(foreign, keys, strict=True))
-    counted = f"SELECT count(*), coalesce(sum(p.times), 0) FROM {raw} r JOIN ({shared}) p ON {join}"
+    keys = ", ".join(f"k{place}" for place in needs.refers)
+    shared = f"SELECT {keys}, count(*) AS times FROM {parent} WHERE NOT unknown GROUP BY {keys} HAVING times > 1"
+    counted = f"SELECT count(*), coalesce(sum(p.times), 0) FROM {raw} r JOIN ({shared}) p ON {needs.joins_parent}"
     ((rows, copies),) = connection.execute(counted).fetchall()
     if copies > MOST_COPIES * rows + FREE_COPIES:
         names = ", ".join(needs.foreign)
@@ -100,14 +95,13 @@ def owned_by_reference(raw: str, needs: TableNeeds, tables: Mapping[str, tuple[s
     parts = []
     for number, (table, reference) in enumerate(needs.owned_by):
         relation, owner = tables[table]
-        at, link = owner.link(reference)
-        join = " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
-        keys = ", ".join(f"k{place}" for place in link.refers)
+        keys = ", ".join(f"k{place}" for place in owner.link(reference)[1].refers)
         # A reference leads to one row: where several have the key, to the one that is first by what it holds.
         first = f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY h, {_everything(needs)}) = 1"
         parts.append(
             f"SELECT r.row, p.entity AS entity, p.place AS parent, {number} AS owner "
-            f"FROM (SELECT rowid AS row, * FROM {raw} {first}) r JOIN {relation} p ON {join} WHERE NOT p.unknown"
+            f"FROM (SELECT rowid AS row, * FROM {raw} {first}) r JOIN {relation} p ON {owner.joins_owner(reference)} "
+            "WHERE NOT p.unknown"
         )
     return " UNION ALL ".join(parts)
 
@@ -123,20 +117,13 @@ def note_owned(
     """Keys and references of every row that belongs to somebody, before anything is cut: what tells an orphan from a row whose
     parent a cap took away. Such a row is its entity's still; made an entity of its own it would escape that entity's caps."""
     if needs.parent is not None and needs.orphans == "drop":
-        join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
-        owned = f"EXISTS (FROM {noted[needs.parent]} p WHERE {join})"
+        owned = f"EXISTS (FROM {noted[needs.parent]} p WHERE {needs.joins_parent})"
     elif needs.owned_by:
-        owners = []
-        for table, reference in needs.owned_by:
-            at, link = tables[table].link(reference)
-            join = " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
-            owners.append(f"EXISTS (FROM {noted[table]} p WHERE {join})")
-        owned = " OR ".join(owners)
+        owners = ((noted[table], tables[table].joins_owner(reference)) for table, reference in needs.owned_by)
+        owned = " OR ".join(f"EXISTS (FROM {owner} p WHERE {join})" for owner, join in owners)
     else:
         owned = "true"
-    keys = [f"k{i}" for i in range(len(needs.key))]
-    linked = [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
-    connection.execute(f"CREATE TABLE {target} AS SELECT {', '.join([*keys, *linked]) or '1 AS one'} FROM {raw} r WHERE {owned}")
+    connection.execute(f"CREATE TABLE {target} AS SELECT {', '.join(needs.found_by) or '1 AS one'} FROM {raw} r WHERE {owned}")
 
 
 def adopt_orphans(
@@ -157,7 +144,7 @@ def adopt_orphans(
     """
     relation, _ = chain[0]
     foreign = [f"f{i}" for i in range(len(needs.foreign))]
-    join = " AND ".join(f"r.{f} = p.k{place}" for f, place in zip(foreign, needs.refers, strict=True))
+    join = needs.joins_parent
     there = " AND ".join(f"r.{f} IS NOT NULL" for f in foreign)
     # An unknown parent may be there already: another table may miss the same row.
     dangling = (

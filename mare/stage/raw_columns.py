@@ -1,7 +1,7 @@
 """Columns before they have a domain, and what is asked of them then: lists of values, bounds, bins. For the gate alone.
 
-`StagedColumn` and `MeasuredColumn` implement `mare.privacy.view.PrivateColumn`. The first is SQL on the staged relation, so that
-of a table larger than memory never more comes out than one number per row. The second holds what was read (`Staged.read`) of an
+`StagedColumn` and `MeasuredColumn` implement `mare.privacy.view.PrivateColumn`. The first is a list of texts, asked for
+with SQL: of a table larger than memory only what entities name comes out. The second holds what was read (`Staged.read`) of an
 ordered column: a value, a distance, a fraction. Rows without a number of their own (NULL, special values, the first of a
 sequence, rows that stand in for a missing one) are not in it: they would only take weight from the entity's others.
 """
@@ -25,9 +25,8 @@ from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.relational.placing import Index
 
-from .staged import Staged
+from .staged import Staged, StagedView
 from .staged_tables import StagedTable
-from .view import StagedView
 
 Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days", "grains"]
 """Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, how
@@ -39,11 +38,6 @@ CODE = "code"
 
 ITEM = "item"
 """The column of a view that tells items apart."""
-
-Numbers = NDArray[np.float64]
-
-_NUMBERS = {"DATE": "CAST({v} - DATE '1970-01-01' AS DOUBLE)", "TIMESTAMP": "CAST(epoch_us({v}) AS DOUBLE)"}
-"""Dates count in days, moments in microseconds since 1970. All else is the number it says, or none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +55,9 @@ class StagedColumn:
         return f"{self.table}.{self.column}"
 
     def binned(self, edges: Sequence[float], label: str) -> StagedView:
-        numbers, owner = self._numbers(), self._table.entity
-        cells = len(edges) - 1
-        inner = np.asarray(edges[1:-1], dtype=np.float64)
-        codes = np.where(np.isnan(numbers), cells, np.searchsorted(inner, numbers, side="right"))
-        coded = {label: codes.astype(smallest_dtype(cells + 1))}
+        """A text is no number, whatever it looks like: every row falls into the last cell."""
+        cells, owner = len(edges) - 1, self._table.entity
+        coded = {label: np.full(len(owner), cells, dtype=smallest_dtype(cells + 1))}
         return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
 
     def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
@@ -92,33 +84,20 @@ class StagedColumn:
         """A further condition on the values that are named."""
         return ""
 
-    def _numbers(self) -> Numbers:
-        raw, connection = self._table.raw, self.staged.connection
-        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
-        number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
-        numbers = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
-        # A row that stands in for a missing one has no number.
-        return np.append(np.asarray(numbers["number"], dtype=np.float64), np.nan)[self._table.row]
-
     @property
     def _table(self) -> StagedTable:
         return self.staged.tables[self.table]
 
     @property
     def _value(self) -> str:
-        values = self._table.needs.values
-        if self.column not in values:
+        if self.column not in self._table.needs.values:
             raise InternalError(f"{self.name} is not staged as a modelled column")
-        return f"v{values.index(self.column)}"
+        return self._table.needs.value_sql(self.column)
 
 
 @dataclass(frozen=True, eq=False)
 class StrangeKeys(StagedColumn):
     """A reference of one column to a public table: the keys that this table does not have."""
-
-    def _numbers(self) -> Numbers:
-        """Keys are names, whatever they look like."""
-        return np.full(len(self._table.entity), np.nan)
 
     @property
     def _value(self) -> str:
@@ -199,13 +178,18 @@ def differences(staged: Staged, table: str, name: str, beside: str | None, codec
     counted = own.ordinary.copy() if rows.unknown is None else own.ordinary & ~rows.unknown
     if beside is None:
         counted[1:] &= counted[:-1]
-        counted &= rows.position > 0
+        counted &= follows_a_row(rows)
     else:
         counted &= other.ordinary
     at = np.flatnonzero(counted)
     apart = own.measure[at] - other.measure[at - 1 if beside is None else at]
     label = f"{table}.{name} - {beside or 'previous'}"
     return MeasuredColumn(label, most_rows, staged.entities, rows.entity[at], apart)
+
+
+def follows_a_row(rows: StagedTable) -> NDArray[np.bool_]:
+    """Of each row, whether the row before it has the same parent, hence the same entity."""
+    return rows.position > 0
 
 
 def last_digits(ticks: NDArray[np.int64]) -> NDArray[np.int64]:

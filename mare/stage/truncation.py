@@ -10,8 +10,9 @@ What is sorted is thin (numbers, an order, a hash): the values stay in the table
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -46,15 +47,8 @@ class OwnedRows:
         return len(self.row)
 
     def take(self, at: Index | Mask) -> OwnedRows:
-        return replace(
-            self,
-            row=self.row[at],
-            entity=self.entity[at],
-            parent=self.parent[at],
-            hash=self.hash[at],
-            owner=None if self.owner is None else self.owner[at],
-            key=None if self.key is None else self.key[at],
-        )
+        taken: dict[str, Any] = {name: None if held is None else held[at] for name, held in vars(self).items()}
+        return OwnedRows(**taken)
 
 
 def sorted_rows(connection: duckdb.DuckDBPyConnection, raw: str, owned: str, needs: TableNeeds) -> OwnedRows:

@@ -24,7 +24,7 @@ MARGIN = 1.6
 MEANING: Mapping[Verdict, str] = {
     "trust": f"at most {TRUST:.0%} of its rows would have to get another value to be spread as the real ones are",
     "coarse": f"at most {COARSE:.0%} would have to: good for the rough shape, for building and testing; not for figures",
-    "do not use": "noise, or nothing: it has the right type and the right keys, and says little of the real values",
+    "do not use": "nothing shows that it is better than noise: its type and its keys are right, its values may say little",
 }
 _FORMAT = 1
 _DROWNED = 0.5

@@ -18,7 +18,10 @@ import numpy as np
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.codec.bins import Bins
-from mare.codec.scales import scale_of, ticks_of_a_day
+from mare.codec.ordered import ordered_codec
+from mare.codec.ordinal import OrdinalCodec
+from mare.codec.relative import FirstCodec, RelativeCodec
+from mare.codec.scales import TimeScale, scale_of, ticks_of_a_day
 from mare.graph.groups import Role
 from mare.models.clarity import Margin
 from mare.privacy.ledger import LEARNING, MODELS, SIZES, Charge
@@ -41,8 +44,11 @@ BELOW, SCALED = 0.03, 0.03
 scaled down, that they count less."""
 ALONG, STEP, SURE = 0.16, 0.055, 0.9
 """Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them
-coarse, because on half of the worlds they are not. Where sequences have less than one row after their first on average, or this
-part of these rows comes one certain distance later, little adds up: it is less then, but too much for them to be trusted."""
+coarse, because on half of the worlds they are not. Where sequences have less than one row after their first on average, or end
+near where they begin, or this part of these rows comes one certain distance later, little adds up: it is less then, but too much
+for them to be trusted."""
+FAR = 1 / 3
+"""Sequences that lead further than this, in standard deviations of where they begin, do not end near there."""
 HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
 """Where more rows than this are in one cell, of more than one value, nothing is known of their place in it: they are drawn
 evenly, and so many of them may be wrong."""
@@ -201,10 +207,12 @@ class ExpectedErrors:
         if chosen is not None and len(chosen) < len(fractions):
             yield NOT_LISTED, float(fractions[len(chosen)])
         declared = self._schema.tables[table].columns.get(name)
-        coarse = isinstance(declared, Ordinal) and declared.bins is not None and own not in self._release.plan.learned
-        if declared is not None and coarse and (declared.distinct_values or inf) > len(fractions):
-            # A narrow bin that the schema declared is nearly even within; of a wide one nothing is known.
-            yield WITHIN, EVENLY * float((fractions * np.minimum(1.0, NARROW * fractions)).sum())
+        if not isinstance(declared, Ordinal) or declared.bins is None or own in self._release.plan.learned:
+            return
+        if (declared.distinct_values or inf) > len(fractions):
+            # A narrow bin that the schema declared is nearly even within; of a wide one nothing is known. NULL is no bin.
+            held = fractions[: declared.bins if isinstance(declared.bins, int) else len(declared.bins) + 1]
+            yield WITHIN, EVENLY * float((held * np.minimum(1.0, NARROW * held)).sum())
 
     def _on_ends(self, table: str, name: str, learned: LearnedOrder | LearnedScales) -> float:
         """The part of a date's rows that lie on a declared end. Numbers lie on one by themselves: nothing paid, all of it."""
@@ -229,8 +237,54 @@ class ExpectedErrors:
             return ALONG
         begun = max(1.0, parts["context"] * (1 - float(counts[0].fractions[0])))
         later = max(0.0, parts["rows"] - begun)
-        sure = self._surest_step(table, column) * parts["rows"] > SURE * later
-        return STEP if sure else max(STEP, ALONG * min(1.0, later / begun))
+        if self._surest_step(table, column) * parts["rows"] > SURE * later:
+            return STEP
+        return max(STEP, ALONG * min(1.0, later / begun, self._walked(table, column, later / begun) / FAR))
+
+    def _walked(self, table: str, column: str, steps: float) -> float:
+        """How far a sequence comes in so many steps from what its first row follows, in standard deviations of that (or of the
+        first value, which may follow nothing); without end where it cannot be told."""
+        codec = self._codec(table, column)
+        gap = self._ticks(table, column, "value")
+        if not isinstance(codec, RelativeCodec) or codec.placing.by_parts or codec.first is None or gap is None:
+            return inf
+        first = self._ticks(table, column, "first") if codec.first.placing.anchors else (0.0, 0.0)
+        spread = self._spread(table, column, isinstance(codec.scale, TimeScale))
+        return inf if first is None or not spread else (first[0] + steps * gap[0]) / spread
+
+    def _spread(self, table: str, column: str, of_time: bool) -> float:
+        """The standard deviation of a column; of what follows another one, of that. 0 where nothing is known, or where a number
+        follows a time."""
+        codec = self._codec(table, column)
+        if codec is None or isinstance(codec.scale, TimeScale) is not of_time:
+            return 0.0
+        start = codec.first if isinstance(codec, RelativeCodec) and codec.first is not None else codec
+        for anchor in start.placing.anchors if isinstance(start, RelativeCodec | FirstCodec) else ():
+            return 0.0 if anchor.scope == PREVIOUS_ROW else self._spread(anchor.scope or table, anchor.column, of_time)
+        known = self._ticks(table, column, "first" if isinstance(start, FirstCodec) else "value")
+        return 0.0 if known is None else known[1]
+
+    def _ticks(self, table: str, column: str, role: Role) -> tuple[float, float] | None:
+        """Mean and standard deviation, in the unit of the scale, as far as the rows have a bin."""
+        codec = self._codec(table, column)
+        binned = codec.first if role == "first" and isinstance(codec, RelativeCodec) else codec
+        held = [margin.fractions for of, margin in self._margins.get((table, column), []) if of == role]
+        if binned is None or len(held) != 1:
+            return None
+        shares, ticks = held[0][: binned.bins.count], binned.bins.means * float(binned.scale.unit)
+        shares = shares / max(float(shares.sum()), 1e-12)
+        mean = float(shares @ ticks)
+        return mean, sqrt(float(shares @ (ticks - mean) ** 2))
+
+    def _codec(self, table: str, column: str) -> OrdinalCodec | RelativeCodec | None:
+        """The very codec that the fit has used; None of what is no number or time on a scale of its own."""
+        declared, labels = self._schema.tables[table].columns.get(column), (column, f"first({column})", f"elapsed({column})")
+        if not isinstance(declared, Ordinal) or declared.determined is not None or getattr(declared, "by", None) is not None:
+            return None
+        known = [self._release.plan.learned.get(f"{table}.{label}") for label in labels]
+        return ordered_codec(
+            self._schema, table, declared, *(k if isinstance(k, LearnedOrder) else LearnedOrder() for k in known)
+        )
 
     def _surest_step(self, table: str, column: str) -> float:
         """The share of all rows that come the most common distance after the row before, where each distance has a code."""

@@ -16,12 +16,17 @@ def whole_page(title: str, body: str, script: str = "", style: str = "") -> str:
     return _PAGE.format(title=escape(title), style=look + style, body=body, script=script)
 
 
+class Markup(str):
+    """Of a cell: HTML that is not escaped again."""
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int]) -> str:
     """A table that may be wider than the page. ``right`` are the columns of numbers."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = [' class="right"' if place in right else "" for place in range(len(cells))]
-        return f"<tr>{''.join(f'<{tag}{side}>{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True))}</tr>\n"
+        written = [cell if isinstance(cell, Markup) else escape(cell) for cell in cells]
+        return f"<tr>{''.join(f'<{tag}{side}>{cell}</{tag}>' for cell, side in zip(written, sides, strict=True))}</tr>\n"
 
     body = "".join(line(row, "td") for row in rows)
     region = f'<div class="wide" tabindex="0" role="region" aria-label="{escape(head[0])}">'

@@ -22,6 +22,7 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "codes with zeros": (["0012", "0713"] * 9, "string", {}),
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
     "too many words": (["12"] * 90 + ["a", "b", "c", "d", "e", "f"], "string", {}),
+    "versions": (["1.2.0", "1.3.1"] * 9, "string", {}),
     "plain": (["12", "13"], "integer", {}),
     "yes and no": (["true", "false"], "boolean", {}),
     "one letter of two": (["F", "F"], "string", {}),
@@ -75,3 +76,8 @@ def test_a_result_that_is_mostly_below_what_can_be_measured_is_a_number() -> Non
     texts = [*["<BLQ"] * 400, *(f"{number / 100}" for number in range(1, 180))]
     peek = peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
     assert (peek.kind, peek.reading) == ("number", {"specials": ("<BLQ",)})
+
+
+@pytest.mark.parametrize(("texts", "missing"), [(["1", "2"], False), (["1", None], True), (["1,5", "2"] * 20 + ["n/a"], True)])
+def test_what_is_missing_or_cannot_be_read_is_told(texts: Sequence[str | None], missing: bool) -> None:
+    assert peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 9).missing is missing

@@ -142,7 +142,7 @@ def test_what_is_not_a_table_of_its_own_is_left_out_with_a_word(postgres_server:
             "schema archive": "1 table outside the search path",
             "bare": "it has no columns",
         }
-        assert told.left_out[-1].reason.endswith("add ?schema=public,archive to the URL to read them too")
+        assert told.left_out[-1].reason.endswith("add ?schema=public,archive to the URL (&schema=… after other options)")
         assert next(source.read("visits", ["id"])).to_pylist() == [{"id": 1}]
         assert next(source.read("people", ["id"])).to_pylist() == [{"id": 7}]
         with pytest.raises(SourceError, match=r"no table 'seen' that can be read \(a view"):

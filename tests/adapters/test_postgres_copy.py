@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from mare.errors import SourceError
-from mare_adapters.dialects.postgres import copying as postgres_copy
+from mare_adapters.dialects import postgres as postgres_copy
 from mare_adapters.sources.sql import SqlSource
 from tests.servers import PostgresServer
 

@@ -38,7 +38,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 _COMPILE = """
 from time import perf_counter
 import numpy as np
-from mare.stage.compiled import compiled_loops
+from mare.stage.kernel import compiled_loops
 start = perf_counter()
 loops = compiled_loops()
 codes, some = [np.zeros(1, dtype=np.uint16)] * 4, np.zeros(1, dtype=np.int64)

@@ -100,6 +100,45 @@ def items_pass_the_tape() -> None:
     assert any(LOOKED_AT in query.what and query.norm == "L2" for query in report.queries), "no table looks at the same item"
 
 
+NUMBERS = """
+mare: 1
+entity: p
+model: independent
+tables:
+  p: {key: id, columns: {x: {type: category, values: [a, b]}}}
+  weighed:
+    parent: {table: p, column: up, type: sequential, order_by: at, max_rows: 4}
+    columns:
+      at: {type: integer, min: 0, max: 9, bins: 2}
+      before: {type: integer, min: 0, max: 99999}
+      after: {type: integer, min: 0, max: 99999, nullable: true}
+"""
+
+
+def numbers() -> MemorySource:
+    """Everybody has numbers of their own, up to four of them, some of them missing."""
+    people = range(12)
+    rows: Rows = {
+        "p": [{"id": p, "x": "a"} for p in people],
+        "weighed": [
+            {"up": p, "at": n, "before": 5000 * p + n, "after": None if (p + n) % 5 == 0 else 5000 * p + 2 * n}
+            for p in people
+            for n in range(1 + p % 4)
+        ],
+    }
+    number, text = pa.int64(), pa.string()
+    weighed = {"up": number, "at": number, "before": number, "after": number}
+    return MemorySource.of(rows, {"p": {"id": number, "x": text}, "weighed": weighed})
+
+
+def numbers_near_others_pass_the_tape() -> None:
+    """How far a number is from the one in the row before, or beside it: each difference is of two numbers of one entity."""
+    report = tape_audit(plan(load_schema(NUMBERS), BUDGET), numbers(), entities=[0, 3, 7, 11])
+    assert report.passed, report.render()
+    asked = [query.view for query in report.queries]
+    assert {"weighed.before - previous", "weighed.after - previous", "weighed.after - before"} <= set(asked), asked
+
+
 LEARNED = """
 mare: 1
 entity: p
@@ -221,6 +260,7 @@ def sqlite_neighbours_pass_the_tape() -> None:
 CHECKS = (
     lists_two_levels_down_pass_the_tape,
     items_pass_the_tape,
+    numbers_near_others_pass_the_tape,
     copies_of_learned_domains_pass_the_tape,
     moments_pass_the_tape,
     both_weightings_pass_the_tape,

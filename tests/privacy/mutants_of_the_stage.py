@@ -213,3 +213,11 @@ def any_number_of_values(patch: pytest.MonkeyPatch) -> None:
 def full_voices(patch: pytest.MonkeyPatch) -> None:
     """Whoever names t values speaks for each as if it were the only one, and moves the list by √t (leak 2)."""
     patch.setattr("mare.privacy.stable_keys.shared_weight", lambda named: UNIT)
+
+
+@planted(
+    "a difference from somebody else's number", checks_of_learning.numbers_near_others_pass_the_tape, "one entity moves it by"
+)
+def numbers_of_others(patch: pytest.MonkeyPatch) -> None:
+    """The first number of a patient is held against the last one of the patient before, who may not be there (sensitivities)."""
+    patch.setattr("mare.stage.raw_columns.follows_a_row", lambda rows: np.arange(len(rows.position)) > 0)

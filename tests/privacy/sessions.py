@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mare.audit import Session
+from mare.codec.building import evenly, table_codec
 from mare.domain import Axis, Domain, Marginal
 from mare.graph.pdag import column_groups
 from mare.privacy.bits import BitSource
@@ -18,7 +19,7 @@ from mare.privacy.view import PrivateView
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs, stage
-from mare.stage.raw_columns import StagedColumn
+from mare.stage.raw_columns import StagedColumn, measured_column
 from tests.even_grids import even_grid
 from tests.memory_source import HOSPITAL, MemorySource, Rows
 from tests.views import ArrayView, array_view
@@ -92,8 +93,10 @@ def learning(rows: Rows, budget: Budget = ZCDP) -> Session:
         ledger = Ledger(budget, "one patient")
         gate = Gate(budget, ledger, bits, tape)
         with stage(MemorySource.of(rows), tables, gate.secret("truncation")) as staged:
-            wards, ages = StagedColumn(staged, "stays", "ward", 3), StagedColumn(staged, "patients", "age", 1)
-            gate.learner(wards, 0.5, delta_share=1.0).categories(most=10, per_entity=1)
+            codec = evenly(table_codec(schema, "patients", ["age"]))
+            staged.read("patients", codec)
+            ages = measured_column(staged, "patients", "age", "values", codec, 1)
+            gate.learner(StagedColumn(staged, "stays", "ward", 3), 0.5, delta_share=1.0).categories(most=10, per_entity=1)
             gate.learner(ages, 0.5).histogram(even_grid(0, 120, 12))
         return ledger
 

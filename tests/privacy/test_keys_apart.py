@@ -16,7 +16,7 @@ import pytest
 
 from mare.audit import physical_audit
 from mare.finding import Location, open_source
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import load_rows, reading_of
 from mare.stage.needs import TableNeeds
 from tests.privacy.physical_hospital import planned

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import Reading, load_rows
 from mare.stage.needs import TableNeeds
 from mare_adapters.sources.columnar import arrow_type, read_values

@@ -19,7 +19,7 @@ import pytest
 from mare.finding import Location, open_source
 from mare.ports import Forgiving
 from mare.schema.reflection import ReflectedColumn
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import Reading, load_rows
 from mare.stage.needs import TableNeeds
 from mare_adapters.sources import csv_files

@@ -279,7 +279,7 @@ def test_the_command_line_from_the_cap_to_the_last_refusal(hospital: Path, tmp_p
 def test_every_option_of_the_budget_verbs_is_documented() -> None:
     import typer.main
 
-    from mare.cli.commands.budget import budget
+    from mare.cli.commands.records import budget
 
     text = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     for name, command in typer.main.get_group(budget).commands.items():  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ import pytest
 import mare
 from tests.chromium import opened
 from tests.fitted_hospital import fitted_hospital
+from tests.system.test_report_page import ON_PAPER
 
 pytestmark = pytest.mark.slow
 
@@ -71,3 +72,17 @@ def test_everything_is_reached_by_keyboard(page: Path, tmp_path: Path) -> None:
     reached = opened(page, script, tmp_path).answer
     assert {"INPUT", "SUMMARY", "DIV"} <= {tag for tag, _, _ in reached}
     assert all(focused and place == 0 for _, focused, place in reached)
+
+
+def test_on_paper_reasons_are_no_narrow_columns_of_words_and_nothing_asks_to_be_clicked(page: Path, tmp_path: Path) -> None:
+    script = f"""{ON_PAPER}
+        document.querySelector("main").style.width = "718px";  // a sheet of A4 within its margins
+        const [, name, , , why] = document.querySelector("#columns tbody tr").cells;
+        name.textContent = "prescriptions.protocol_dose_of_the_day";
+        why.textContent = "an allowance for long sequences; its distance from what it follows: coarse";
+        return [why.clientWidth, [...document.querySelectorAll("input")].filter(input => input.offsetParent !== null).length,
+            document.querySelector("#columns").scrollWidth];"""
+    width, inputs, whole = opened(page, script, tmp_path).answer
+    assert width > 140
+    assert inputs == 0
+    assert whole <= 718

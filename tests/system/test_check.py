@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from mare.relational import faking
 from tests.command_line import mare
 
 CHINOOK = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
@@ -80,10 +82,21 @@ def test_marks_that_a_fit_refuses_are_told(folder: Path) -> None:
     (folder / "peeked.yaml").write_text(GOOD.replace("precision: 2", "precision: 2, peeked: true"))
     done = mare("check", "peeked.yaml", folder=folder)
     assert done.returncode == 0
-    assert "peeked.yaml:13: note: tables.Invoice.columns.Total: 1 `peeked: true` mark, the first one here" in done.stdout
+    assert "peeked.yaml:13: note: tables.Invoice.columns.Total: 1 `peeked` mark, the first one here" in done.stdout
     assert "`mare fit` and `mare synth` refuse them" in done.stdout
     assert "remove its mark" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("peeked.yaml: OK but for its peeked marks, 1 note. Entity Customer")
+
+
+def test_what_cannot_be_made_up_here_is_told_before_a_fit_refuses_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = "{x: {type: text, fill: fake, fake: name}, y: {type: boolean}}"
+    (folder / "faked.yaml").write_text(f"mare: 1\nentity: t\ntables:\n  t: {{key: id, columns: {columns}}}\n")
+    assert "mare-synth[fake]" not in mare("check", "faked.yaml", folder=folder).stdout
+    monkeypatch.setitem(sys.modules, "faker", None)
+    faking._faker.cache_clear()
+    done = mare("check", "faked.yaml", folder=folder)
+    assert done.returncode == 0
+    assert "pip install 'mare-synth[fake]'" in done.stdout
 
 
 def test_a_good_schema_matches_its_source(folder: Path) -> None:

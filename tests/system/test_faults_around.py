@@ -90,7 +90,7 @@ _FULL_STAGE = """
 import resource
 from pathlib import Path
 from mare.errors import SourceError
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 try:
     with staging_database(Path(".")) as connection:
         connection.execute("SET memory_limit = '30MB'")

@@ -109,7 +109,7 @@ def test_a_release_that_somebody_wrote_meanwhile_stays_and_the_paid_one_is_kept_
 
 def test_a_draft_is_not_written_over_the_source(given: Path) -> None:
     before = contents(given)
-    for options in ((), ("--force",)):
+    for options in ((), ("--replace",), ("--force",)):
         done = mare("init", "real.sqlite", "-o", "real.sqlite", *options, folder=given)
         assert_refused(done, "is not a schema" if options else "exists already", given, before)
 

@@ -311,7 +311,7 @@ def test_a_sample_that_is_stopped_leaves_the_target_as_it_was(
     for replace in (False, True):
         before = contents()
         with monkeypatch.context() as patch:
-            patch.setattr("mare.cli.commands.sample.count_bar", _stopping)
+            patch.setattr("mare.cli.commands.fit.count_bar", _stopping)
             done = mare(*arguments, *(["--replace"] if replace else []))
         assert done.returncode == STOPPED, done.stderr
         assert done.stderr.splitlines() == ["mare: stopped. Nothing half-written is left."]
@@ -335,7 +335,7 @@ def test_a_synth_that_is_stopped_leaves_no_target(
     for sampling in (False, True):
         with monkeypatch.context() as patch:
             if sampling:
-                patch.setattr("mare.cli.commands.sample.count_bar", _stopping)
+                patch.setattr("mare.cli.commands.fit.count_bar", _stopping)
             else:
                 stop_at(patch, "learning domains")
             done = mare("synth", SCHEMA, "--from", hospital, "--epsilon", 2, "--to", target, "-o", release)

@@ -147,3 +147,16 @@ def test_dark_is_dark_and_light_is_light(page: Path, tmp_path: Path) -> None:
     light, dark = (opened(page, script, tmp_path, dark=dark).answer for dark in (False, True))
     assert min(light[0]) > 200 > 80 > max(light[1])
     assert max(dark[0]) < 80 < 200 < min(dark[1])
+
+
+ON_PAPER = """for (const sheet of document.styleSheets) for (const rule of sheet.cssRules)
+    if (rule.media && rule.media.mediaText === "print") rule.media.mediaText = "all";"""
+
+
+def test_on_paper_every_part_is_there_and_says_what_was_picked(page: Path, tmp_path: Path) -> None:
+    script = f"""{ON_PAPER}
+        const seen = (node) => node.offsetParent !== null;
+        return [[...document.querySelectorAll("[role=tabpanel]")].filter(seen).length,
+            [...document.querySelectorAll("[role=tab]")].filter(seen).length,
+            [...document.querySelectorAll("select")].filter(one => one.options.length && !seen(one)).map(one => one.id)];"""
+    assert opened(page, script, tmp_path).answer == [8, 0, []]

@@ -161,7 +161,7 @@ def test_a_synth_that_is_stopped_after_the_fit_keeps_what_was_paid_for(
     def stopping(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: signal.raise_signal(number)
 
-    monkeypatch.setattr("mare.cli.commands.sample.count_bar", stopping)
+    monkeypatch.setattr("mare.cli.commands.fit.count_bar", stopping)
     target = tmp_path / "out.sqlite"
     done = mare("synth", SCHEMA, "--from", hospital, "--epsilon", 2, "--to", target, folder=tmp_path)
     assert done.returncode == code

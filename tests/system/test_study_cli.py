@@ -25,7 +25,7 @@ def test_a_study_is_told_in_words(world: Path) -> None:
     done = mare("study", "s.yaml", "--from", "real", "--epsilon", "5", folder=world)
     assert done.returncode == 0, done.stderr
     assert "the choice is not charged, and so not private" in done.stdout
-    for words in ("ε = 5 ", "ε = 5, no history", "ε = 5, inter-table", "ε = 5, sequential", "other real people", "the real rows"):
+    for words in ("  ε = 5  ", "no history  inter-table  sequential", "other real people", "the real rows"):
         assert words in done.stdout
 
 

@@ -58,6 +58,38 @@ def test_a_table_that_cannot_be_filled_costs_nothing(
     assert not paid
 
 
+@pytest.mark.parametrize("kind", ["postgres", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("mariadb", "mysql"))])
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("id DATE PRIMARY KEY, sex CHAR(1)", "patients.id is date, which holds no integer"),
+        ("id TIMESTAMP PRIMARY KEY, sex CHAR(1)", "which holds no integer"),
+        ("id INTEGER PRIMARY KEY, sex LETTER", "which does not hold 'M'"),
+    ],
+)
+def test_a_table_whose_types_hold_other_values_costs_nothing(
+    made: str, why: str, kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    server: PostgresServer | MysqlServer = request.getfixturevalue(f"{kind}_server")
+    enum, letter = ("CREATE TYPE letter AS ENUM ('F', 'X');", "letter") if kind == "postgres" else ("", "ENUM ('F', 'X')")
+    source = server.create_database(f"{TABLE} {ROWS} ALTER TABLE patients ADD CHECK (sex IN ('F', 'M'))")
+    target = server.create_database(f"{enum} CREATE TABLE patients ({made.replace('LETTER', letter)})")
+    done, paid = synth(source, target, tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not paid
+
+
+def test_a_table_of_other_types_that_hold_the_same_values_is_filled(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    target = postgres_server.create_database("""
+        CREATE DOMAIN late AS numeric CHECK (VALUE > 0); CREATE TYPE letter AS ENUM ('M', 'X', 'F');
+        CREATE TABLE patients (id late PRIMARY KEY, sex letter)
+    """)
+    done, paid = synth(postgres_server.create_database(TABLE + ROWS), target, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert paid
+
+
 def test_a_right_that_is_missing_costs_nothing(postgres_server: PostgresServer, tmp_path: Path) -> None:
     role = postgres_server.create_role("secret")
     target = postgres_server.create_database(f"{TABLE} GRANT SELECT ON patients TO {role}")
@@ -122,3 +154,12 @@ def test_of_mariadb_nobody_learns_who_made_them(mariadb_server: MysqlServer) -> 
     assert "CREATE VIEW `women`" in text
     assert "TRIGGER stopped" in text
     assert "DEFINER" not in text
+
+
+@pytest.mark.slow
+def test_a_script_of_mariadb_or_mysql_ends_each_statement_once(either_server: MysqlServer) -> None:
+    """MySQL keeps the sign that ended the statement of an application: a client would take what follows for another one."""
+    url = either_server.create_database("CREATE FUNCTION twice(a INT) RETURNS INT DETERMINISTIC RETURN a * 2; SELECT 1")
+    (script,) = _scripts(url)
+    assert script.count(";;") == 2
+    assert ";;;" not in script

@@ -26,6 +26,7 @@ from mare.stage.needs import Link, TableNeeds
 from mare.stage_door import StageDoor
 from tests.datasets import dataset, strange_keys
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
+from tests.privacy.checks_of_learning import BUDGET, NUMBERS, numbers
 from tests.relations import related
 from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
 
@@ -86,12 +87,13 @@ def crossing() -> Iterator[list[tuple[str, str, type]]]:
 
 
 def _fit_watched() -> list[tuple[str, str, type]]:
-    """A fit that learns everything there is to learn, one whose keys are chosen, and one whose public table lacks keys."""
+    """Fits that learn everything there is to learn, with keys that are chosen, and a public table that lacks keys."""
     association, references = related("association, the rest as rows"), related("public references")
     with crossing() as crossed:
         made = plan(load_schema(SCHEMA), Budget(40, 1e-6))
         run_fit(made, MemorySource.of(rows(), TYPES), FitOptions(bits=SeededBits(1), notes=lambda _: None))
         run_fit(plan(association, Budget(40, 1e-6)), dataset(association, seed=3, entities=10), FitOptions(bits=SeededBits(1)))
+        run_fit(plan(load_schema(NUMBERS), BUDGET), numbers(), FitOptions(bits=SeededBits(1)))
         run_fit(plan(references, Budget(1e4, 1e-3)), strange_keys(references), FitOptions(bits=SeededBits(1)))
     return crossed
 

@@ -16,13 +16,13 @@ from mare_adapters.sources.statements import bare_name
 
 _CALLED = """
 abs array array_length btrim cast ceil ceiling char_length coalesce concat concat_ws curdate current_date current_timestamp
-curtime date date_add date_format date_part date_sub date_trunc datediff datetime day decode encode exp extract floor
-from_unixtime gen_random_uuid greatest hex hour if ifnull initcap instr isnull json_array_length json_extract
-json_extract_path_text json_unquote json_value jsonb_array_length jsonb_extract_path_text julianday least left length localtime
-localtimestamp log lower lpad ltrim make_date md5 mod month now nullif octet_length position pow power printf quarter quote
-random randomblob repeat replace reverse right round row rpad rtrim setweight sign split_part sqrt strftime strip_accents strpos
-substr substring time timestampdiff to_char to_date to_timestamp to_tsvector trim trunc truncate unhex unix_timestamp upper
-utc_timestamp uuid weekday year yearweek
+curtime date date_add date_format date_part date_sub date_trunc datediff datetime day dayofmonth dayofweek dayofyear decode encode
+exp extract floor from_unixtime gen_random_uuid greatest hex hour if ifnull initcap instr isnull json_array_length json_extract
+json_extract_path_text json_unquote json_value jsonb_array_length jsonb_extract_path_text julianday lcase least left length
+localtime localtimestamp log lower lpad ltrim make_date md5 mod month now nullif octet_length position pow power printf quarter
+quote random randomblob repeat replace reverse right round row rpad rtrim setweight sign split_part sqrt strftime strip_accents
+strpos substr substring time timestampdiff to_char to_date to_days to_timestamp to_tsvector trim trunc truncate ucase unhex
+unix_timestamp upper utc_timestamp uuid weekday year yearweek
 and or not in as any all between like values case when then else interval using on include where
 btree hash gin gist spgist brin
 numeric decimal varchar char character varying nvarchar bit timestamp timestamptz
@@ -40,6 +40,8 @@ _COMMENTS = ("/*", "*/", "--", "#", "\\")
 """What begins or ends a comment somewhere, or escapes a quote. An open one would swallow what mare writes after it."""
 _QUOTES = {"mysql": "`"}
 """What names stand in, where it is not what the standard says."""
+_QUOTED_CALLS = frozenset({"left", "right"})
+"""Functions that are words of SQL too, so that PostgreSQL writes them in quotes."""
 _FUNCTIONS = frozenset(_CALLED.split())
 _WORDS = _FUNCTIONS | frozenset(_UNCALLED.split())
 _SIGNS = frozenset(_SIGNED.split())
@@ -74,8 +76,12 @@ def is_harmless(expression: str, columns: Collection[str], dialect: str) -> bool
                 return False
         elif token.kind == "quoted":
             # What another family takes for quotes quotes nothing here.
-            if token.text[0] != _QUOTES.get(dialect, '"') or (called and not prefix):
+            if token.text[0] != _QUOTES.get(dialect, '"'):
                 return False
+            if called and not prefix:
+                if dialect != "postgresql" or bare_name(token) not in _QUOTED_CALLS:
+                    return False
+                continue
             if name not in held and (called or name not in ("c", "posix", "default")):
                 return False
         elif token.kind == "word":

@@ -70,9 +70,7 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     for table in wanted:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
         notes += [f"{table.name}: {text}" for text in table.left_out]
-        table = _with_empty(table, limits, notes)
-        if limits.dialect:
-            table = _definitions(table, limits, notes)
+        table = _definitions(table, limits, notes)
         kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
         orders = [order for order in table.orders if _of_one_kind(table, order.before, order.after, notes)]
         columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
@@ -86,40 +84,28 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     return TargetTables(tuple(laid), tuple(notes), tuple(about))
 
 
-def _with_empty(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
-    """The table with the columns that the schema leaves empty, where the target has words for their types; told either way."""
-    empty = sorted(column.name for _, column in table.computed if not column.expression)
-    if not empty:
-        return table
-    own = bool(limits.dialect) and table.dialect == limits.dialect
-    notes.append(f"{table.name}: the schema leaves out {', '.join(empty)}{', which come out empty' if own else ''}")
-    if own:
-        return table
-    kept, gone = list[tuple[int, ReflectedColumn]](), 0
-    for at, column in table.computed:
-        kept += [(at - gone, column)] if column.expression else []
-        gone += not column.expression
-    return replace(table, computed=tuple(kept))
-
-
 def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
-    """The table with the defaults, generated columns, indexes and comments that the target can be given."""
+    """The table with the defaults, generated columns, indexes and comments that the target can be given, and the columns that the
+    schema leaves empty, where the target has words for their types; told either way."""
+    own = bool(limits.dialect) and table.dialect == limits.dialect
+    if empty := sorted(column.name for _, column in table.computed if not column.expression):
+        notes.append(f"{table.name}: the schema leaves out {', '.join(empty)}{', which come out empty' if own else ''}")
+    if not limits.dialect:
+        return table
     held = {column.name for column in table.columns} | {column.name for _, column in table.computed}
-    columns, own = [], table.dialect == limits.dialect
     computed, gone = list[tuple[int, ReflectedColumn]](), 0
     for at, column in table.computed:
         if not column.expression:
-            computed.append((at - gone, _defined(table, column, limits, notes)))
+            computed += [(at - gone, _defined(table, column, limits, notes))] if own else []
         elif own and is_harmless(column.expression, held, limits.dialect):
             computed.append((at - gone, column))
         elif table.column(column.name) is None:
             gone += 1
             notes.append(f"{table.name}.{column.name}, computed as {column.expression}, was not made: {_why(own, limits)}")
+        else:
+            notes.append(f"{table.name}.{column.name} holds what the source computes as {column.expression}: {_why(own, limits)}")
     made = {column.name for _, column in computed}
-    for column in table.columns:
-        if column.name in made:
-            continue
-        columns.append(_defined(table, column, limits, notes))
+    columns = [_defined(table, column, limits, notes) for column in table.columns if column.name not in made]
     special = []
     for index in table.special_indexes:
         if own and is_harmless(index.definition, held, limits.dialect) and index.kind in ("", "FULLTEXT", "SPATIAL"):

@@ -203,7 +203,7 @@ def own_type(column: ReflectedColumn, table: ReflectedTable, dialect: str) -> st
         return None
     if is_listed(column.sql_type):
         # Without a promise that all values are listed, the type would refuse some.
-        return column.sql_type if column.values is not None else None
+        return column.sql_type if column.values is not None or table.verbatim else None
     return column.sql_type if is_plain(column.sql_type) else None
 
 

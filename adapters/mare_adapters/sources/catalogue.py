@@ -17,11 +17,7 @@ from types import MappingProxyType
 from sqlalchemy import Inspector
 from sqlalchemy import types as t
 from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
-from sqlalchemy.engine.interfaces import (
-    ReflectedForeignKeyConstraint,
-    ReflectedPrimaryKeyConstraint,
-    ReflectedUniqueConstraint,
-)
+from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedPrimaryKeyConstraint, ReflectedUniqueConstraint
 from sqlalchemy.engine.interfaces import ReflectedIndex as SqlIndex
 from sqlalchemy.exc import SAWarning
 from sqlalchemy.types import TypeEngine
@@ -35,6 +31,7 @@ from mare.schema.reflection import (
     ReflectedTable,
     StorageKind,
 )
+from mare_adapters.engine import quoted
 
 KindOf = Callable[[TypeEngine[object]], StorageKind | None]
 
@@ -46,6 +43,11 @@ class StoredTable:
     name: str
     schema: str | None
     label: str
+
+    @property
+    def relation(self) -> str:
+        """As a statement calls it, where databases have schemas."""
+        return f"{quoted(str(self.schema))}.{quoted(self.name)}"
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,8 @@ def reflect_tables(
             key = tuple(keys[at]["constrained_columns"])
             own = tuple(special.get(at, ()))
             odd = {*computed.get(name, ()), *(index.name for index in own)}
-            unique, plain, unkept = _uniques_and_indexes(
-                [unique for unique in uniques.get(at, []) if unique["name"] not in odd],
-                [index for index in indexes.get(at, []) if index["name"] not in odd],
-            )
+            usual = [index for index in indexes.get(at, []) if index["name"] not in odd]
+            unique, plain, unkept = _uniques_and_indexes([u for u in uniques.get(at, []) if u["name"] not in odd], usual)
             tables[at] = ReflectedTable(
                 name=labels[at],
                 columns=tuple(_column(column, key, own_kind) for column in columns[at]),
@@ -111,9 +111,9 @@ def reflect_tables(
                 uniques=unique,
                 indexes=plain,
                 comment=comments.get(at),
-                names=_names(keys[at], uniques.get(at, []), [i for i in indexes.get(at, []) if i["name"] not in odd]),
+                names=_names(keys[at], uniques.get(at, []), usual),
                 special_indexes=own,
-                unread_checks=(*unkept, *_unworded(indexes.get(at, []), odd)),
+                unread_checks=(*unkept, *_unworded(usual)),
             )
     return [tables[table.schema, table.name] for table in stored]
 
@@ -200,11 +200,10 @@ def _is_empty(value: object) -> bool:
 _USUAL = frozenset({"postgresql_nulls_not_distinct", "duplicates_constraint"})
 
 
-def _unworded(indexes: Sequence[SqlIndex], told: Collection[str]) -> Iterator[str]:
+def _unworded(indexes: Sequence[SqlIndex]) -> Iterator[str]:
     """Special indexes of which the dialect has no words."""
     for index in indexes:
-        told_elsewhere = index["name"] in told or "duplicates_constraint" in index  # an EXCLUDE has an index of its own
-        if is_special(index) and not index["unique"] and not told_elsewhere:
+        if is_special(index) and not index["unique"] and "duplicates_constraint" not in index:  # an EXCLUDE has one of its own
             yield f"INDEX {index['name']}"
 
 

@@ -125,7 +125,7 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
         return Reflection(self.label, tuple(catalogue.tables), tuple(catalogue.left_out))
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
-        return peek_column(self._open, self._relation(table), _selected(column), column.kind, max_values)
+        return peek_column(self._open, self._tables[table.name].relation, _selected(column), column.kind, max_values)
 
     def about(self, table: str) -> int | None:
         name = find_table(self.reflect(), table).name
@@ -145,13 +145,9 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
     def place(self) -> Place:
         return file_place(self._path, beside=(".wal",))
 
-    def _relation(self, table: ReflectedTable) -> str:
-        stored = self._tables[table.name]
-        return f"{quoted(str(stored.schema))}.{quoted(stored.name)}"
-
     def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
         selected = ", ".join(f"{_selected(column)} AS c{number}" for number, column in enumerate(columns))
-        query = f"SELECT {selected} FROM {self._relation(table)}"
+        query = f"SELECT {selected} FROM {self._tables[table.name].relation}"
         with reading(self.label, f"table {table.name}"), closing(stream(self._open, query, BATCH_ROWS)) as reader:
             for batch in reader:
                 yield conformed(batch, columns, names, table.name, self.unread)

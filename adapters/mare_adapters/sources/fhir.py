@@ -176,19 +176,17 @@ def _extension(node: Json, ending: str) -> Json:
 
 
 def _value_number(resource: Json) -> object:
-    for name in ("valueQuantity", "valueInteger", "valueDecimal"):
-        value = at(resource, name, "value") if name == "valueQuantity" else at(resource, name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return _float(value)
-    return None
+    places = (("valueQuantity", "value"), ("valueInteger",), ("valueDecimal",))
+    return next((number for place in places if (number := _number(at(resource, *place))) is not None), None)
 
 
 def _dose(resource: Json) -> object:
-    value = at(resource, "dosageInstruction", "doseAndRate", "doseQuantity", "value")
-    return _float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return _number(at(resource, "dosageInstruction", "doseAndRate", "doseQuantity", "value"))
 
 
-def _float(value: float) -> float | str:
+def _number(value: Json) -> float | str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
     try:
         return float(value)
     except OverflowError:
@@ -199,11 +197,7 @@ def _deceased(resource: Json) -> bool:
     return at(resource, "deceasedBoolean") is True or at(resource, "deceasedDateTime") is not None
 
 
-_WHOSE = {
-    "id": text("id"),
-    "patient_id": reference("Patient", "subject"),
-    "encounter_id": reference("Encounter", "encounter"),
-}
+_WHOSE = {"id": text("id"), "patient_id": reference("Patient", "subject"), "encounter_id": reference("Encounter", "encounter")}
 
 RESOURCES: Mapping[str, tuple[str, Mapping[str, Field]]] = {
     "Patient": (

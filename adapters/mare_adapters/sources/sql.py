@@ -61,7 +61,7 @@ class SqlSource(TableSource["Connection"]):
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reflected = find_table(self.reflect(), table)
-        return self._answer(self._question(reflected, asked_columns(self.reflect(), reflected, columns), columns))
+        return self._answer(reflected, asked_columns(self.reflect(), reflected, columns), columns)
 
     def about(self, table: str) -> int | None:
         name = find_table(self.reflect(), table).name
@@ -94,26 +94,24 @@ class SqlSource(TableSource["Connection"]):
         columns = (replace(c, lowest=low, highest=high) for c, (low, high) in zip(table.columns, ends, strict=True))
         return replace(table, columns=tuple(columns), dialect=self._dialect.name)
 
-    def _question(self, table: ReflectedTable, columns: Sequence[Asked], names: Sequence[str]) -> Question:
-        return Question(table, self._tables[table.name], columns, names)
-
     def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
-        return self._answer(self._question(table, list(map(Asked, columns)), names))
+        return self._answer(table, list(map(Asked, columns)), names)
 
-    def _answer(self, asked: Question) -> Batches:
-        with reading(self._location, f"table {asked.table.name}"):
+    def _answer(self, table: ReflectedTable, columns: Sequence[Asked], names: Sequence[str]) -> Batches:
+        asked = Question(table, self._tables[table.name], columns, names)
+        with reading(self._location, f"table {table.name}"):
             fast = self._dialect.fast_batches(self._open, asked, self.unread)
             if fast is not None:
                 yield from fast
                 return
-            table = _from_clause(asked.stored, [column.stored for column in asked.columns])
-            query = sa.select(*(_asked_for(table, column, self._dialect) for column in asked.columns)).select_from(table)
+            stored = _from_clause(asked.stored, [column.stored for column in columns])
+            query = sa.select(*(_asked_for(stored, column, self._dialect) for column in columns)).select_from(stored)
             driver_connection = self._open.connection.driver_connection
             # Of this query alone: said of the connection, the catalogue's next answer would be a cursor that counts no rows.
             streaming = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
             with closing(self._open.execute(query, execution_options=streaming)) as rows:
                 try:
-                    yield from record_batches(rows, asked.delivered, asked.names, asked.table.name, self.unread)
+                    yield from record_batches(rows, asked.delivered, names, table.name, self.unread)
                 finally:
                     self._dialect.let_go(driver_connection)
 

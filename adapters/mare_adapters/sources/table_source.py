@@ -30,8 +30,7 @@ from mare_adapters.boundary import reading
 
 from .catalogue import StoredTable
 from .columnar import Unread, record_batches
-from .comparing import compare_columns
-from .peeking import peek_batches
+from .peeking import compare_columns, peek_batches
 
 if TYPE_CHECKING:
     from mare_adapters.locations import SqlLocation
@@ -123,16 +122,12 @@ class TableSource(ABC, Generic[T]):
     def compare(
         self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
     ) -> Mapping[str, Compared]:
-        def rows(table: str, names: Sequence[str]) -> Batches:
-            reflected = find_table(self.reflect(), table)
-            return self._batches(reflected, find_columns(self.reflect(), reflected, names), names)
-
         names = [*columns, *(() if by is None or by in columns else (by,))]
         with reading(self._at, f"table {table}"):
             if above is None:
-                return compare_columns(rows(table, names), by)
+                return compare_columns(self.read(table, names), by)
             whole = [column.name for column in find_table(self.reflect(), above[0]).columns]
-            return compare_columns(rows(table, names), by, (rows(above[0], whole), above[1]))
+            return compare_columns(self.read(table, names), by, (self.read(above[0], whole), above[1]))
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
         return peek_batches(self._batches(table, [column], [column.name]), column.kind, max_values)

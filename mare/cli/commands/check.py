@@ -16,7 +16,7 @@ from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import AsJson, SchemaName
-from mare.cli.progress import wait_bar
+from mare.cli.progress import count_bar
 from mare.cli.telling import many, print_json
 from mare.errors import MareError, SourceError
 from mare.finding import open_source
@@ -54,18 +54,20 @@ def check(
     """Check a schema, alone or against a source. Reads no row unless asked to. Exit code 2 if something is wrong or left open."""
     from mare.planning.planning import open_questions
     from mare.schema.loading import examine
+    from mare.schema.matching import match
 
     if read_rows and source is None:
         raise SourceError("--read-rows needs a source: say --from as well.")
     examined = examine(schema)
-    faults = list(examined.faults)
-    if examined.schema is not None and not faults:
-        faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(examined.schema)]
-    faults += _marks(examined)
+    built, faults = examined.schema, list(examined.faults)
+    if built is not None and not faults:
+        faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(built)]
+    faults += [*_marks(examined), *_missing(examined)]
     label, refused = None, None
-    if source is not None and examined.schema is not None:
+    if source is not None and built is not None:
         try:
-            label, against = _against(examined.schema, source)
+            with open_source(source) as opened, count_bar("reading the catalogue", quiet=False):
+                label, against = opened.label, match(built, opened.reflect())
         except SourceError as error:
             refused = error  # what is known about the schema is told all the same
         else:
@@ -73,19 +75,24 @@ def check(
             faults += [fault.at(examined.line_of(fault.path)) for fault in against]
     faults.sort(key=lambda fault: (fault.line is None, fault.line or 0))
     fine = refused is None and all(fault.severity == "info" for fault in faults)
-    told = read_rows and fine and (as_json or sys.stdout.isatty())
-    met_rows = _rows(examined.schema, source) if told and examined.schema is not None and source is not None else None
+    met: tuple[RowsMet, Schema] | None = None
+    if read_rows and fine and (as_json or sys.stdout.isatty()) and built is not None and source is not None:
+        from mare.audit.rows_met import meet_rows
+
+        with count_bar("reading the rows", quiet=False):
+            met = meet_rows(built, source), built
     if as_json:
-        page = _page(examined, faults, label, refused, fine)
-        rows = met_page(met_rows, examined.schema) if met_rows is not None and examined.schema is not None else None
-        print_json(page | ({"rows": rows} if read_rows else {}))
+        page: dict[str, object] = {"schema": examined.label, "source": label, "ok": fine}
+        page["source_error"] = None if refused is None else str(refused)
+        page["faults"] = [{"severity": fault.severity, **fault.to_json()} for fault in faults]
+        print_json(page | ({"rows": None if met is None else met_page(*met)} if read_rows else {}))
     else:
         _print(examined, faults, label, fine)
-        if met_rows is not None and examined.schema is not None:
-            typer.echo("\n".join(met_lines(met_rows, examined.schema)))
+        if met is not None:
+            typer.echo("\n".join(met_lines(*met)))
         elif read_rows:
             typer.echo(UNTOLD if fine else UNREAD)
-        if source is not None and examined.schema is None:
+        if source is not None and built is None:
             typer.echo("The source was not looked at: nothing could be built from the schema.")
     if refused is not None:
         raise refused
@@ -101,7 +108,7 @@ def _marks(examined: Examination) -> list[Fault]:
     places = peeked_paths(examined.schema) if examined.schema is not None else ()
     if not places:
         return []
-    what = f"{many(len(places), '`peeked: true` mark')}, the first one here: filled in by looking at the data"
+    what = f"{many(len(places), '`peeked` mark')}, the first one here: filled in by looking at the data"
     remedy = (
         "`mare fit` and `mare synth` refuse them: make sure that each is public knowledge, then remove its mark "
         "(`--unsafe-peeked` takes them as they are, for a result that is NOT PRIVATE)"
@@ -109,18 +116,18 @@ def _marks(examined: Examination) -> list[Fault]:
     return [Fault(places[0], what, remedy, severity="info").at(examined.line_of(places[0]))]
 
 
-def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
-    from mare.schema.matching import match
+def _missing(examined: Examination) -> list[Fault]:
+    """What a fit would refuse here, and perhaps not elsewhere: nothing makes up names."""
+    from mare.relational.faking import check_fakes
+    from mare.schema.faults import Fault
 
-    with open_source(source) as opened, wait_bar("reading the catalogue"):
-        return opened.label, match(schema, opened.reflect())
-
-
-def _rows(schema: Schema, source: str) -> RowsMet:
-    from mare.audit.rows_met import meet_rows
-
-    with wait_bar("reading the rows"):
-        return meet_rows(schema, source)
+    try:
+        if examined.schema is not None:
+            check_fakes(examined.schema)
+    except MareError as error:
+        what, _, remedy = str(error).partition(". ")
+        return [Fault(("tables",), what, f"{remedy.rstrip('.')}. Before that, a fit refuses the schema", severity="info")]
+    return []
 
 
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
@@ -167,20 +174,6 @@ def _settled(schema: Schema) -> str:
     return f"Entity {schema.entity_name}, {private} private tables{others}."
 
 
-def _page(
-    examined: Examination, faults: Sequence[Fault], label: str | None, refused: MareError | None, fine: bool
-) -> dict[str, object]:
-    return {
-        "schema": examined.label,
-        "source": label,
-        "ok": fine,
-        "source_error": None if refused is None else str(refused),
-        "faults": [
-            {"severity": f.severity, "line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults
-        ],
-    }
-
-
 def met_lines(met_rows: RowsMet, schema: Schema) -> Iterator[str]:
     """A line for everything; first of all, what it is."""
     from mare.cli.notes import INTERNAL, left_out_lines
@@ -199,7 +192,8 @@ def _words(met: Met, schema: Schema) -> str:
     of = f"{met.rows:,} of {met.of:,}"
     column = schema.tables[met.table].columns.get(met.column)
     if met.kind == "nowhere":
-        return f"{of} keys are not in {schema.tables[met.table].references[met.column].table}"
+        reference = schema.tables[met.table].drawn_reference(met.column)
+        return f"{of} keys are not in {reference.table if reference is not None else 'the public table'}"
     if met.kind == "null":
         return f"{of} are NULL, and it is not nullable: they would be drawn anew. Write nullable: true if they mean something"
     if met.kind == "unreadable":

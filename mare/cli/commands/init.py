@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mare.cli.app import app
-from mare.cli.outputs import check_output, write_output
-from mare.cli.progress import count_bar, wait_bar
-from mare.cli.telling import many, print_utf8, without_blanks
+from mare.cli.progress import count_bar
+from mare.cli.telling import check_output, many, print_utf8, without_blanks, write_output
 from mare.errors import SinkError
 from mare.finding import open_source
 from mare.ports import Source
@@ -60,7 +59,7 @@ def init(
     peek: Annotated[
         bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    overwrite: Annotated[bool, typer.Option("--replace", "--force", help="Overwrite the file, if it is a schema.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
     from mare.installed import has_fakes
@@ -68,7 +67,7 @@ def init(
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
 
-    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=force, option="--force")
+    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=overwrite)
     days = None if between is None else (between[0].date(), between[1].date())
     if like is not None:
         if entity is not None or peek or peek_types:
@@ -77,7 +76,7 @@ def init(
         return
     facts = PublicFacts(date.today(), days, entities, has_fakes())
     with open_source(source) as opened:
-        with wait_bar("reading the catalogue"):
+        with count_bar("reading the catalogue", quiet=False):
             reflection = opened.reflect()
         refuse_headers(opened)
         draft = make_draft(reflection, facts, entity)
@@ -127,7 +126,6 @@ def _peeks(
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
     from mare.ports import Comparing
     from mare.schema.drafting import compared, make_draft, undeclared, untyped
-    from mare.schema.reflection import Peek
 
     peeks: dict[tuple[str, str], Peek] = {}
     with count_bar("looking at columns", quiet=False, of_the_source=True) as tell:
@@ -136,7 +134,7 @@ def _peeks(
             tell(number, len(types))
             peeked = opened.peek(*place, max_values=_MAX_VALUES)
             few = peeked.values is not None
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
+            peeks[place] = replace(peeked, values=None, min=None, max=None, few=few)
         if isinstance(opened, Comparing):
             for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
                 for column, told in opened.compare(table, columns, by, above).items():
@@ -164,7 +162,7 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
     from mare.schema_verbs import refuse_headers
 
     facts = PublicFacts(date.today(), between, entities)
-    with open_source(source) as opened, wait_bar("reading the catalogue"):
+    with open_source(source) as opened, count_bar("reading the catalogue", quiet=False):
         refuse_headers(opened)
         reflection = opened.reflect()
         text, cut = cut_schema(like, reflection, facts.between, facts.entities)
@@ -216,6 +214,11 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
         console.print(Text(f"REVIEW: {doubt.text}"), soft_wrap=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
+    if draft.untyped and not draft.peeked:
+        told = f"The source tells no type of {many(draft.untyped, 'column')}"
+        console.print(
+            Text(f"{told}: run again with --peek-types, which reads values to find out, or write them."), soft_wrap=True
+        )
     if like is not None:
         console.print(Text(f"It looks like {like}, for which there is a ready schema: run again with --like {like}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)

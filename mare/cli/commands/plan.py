@@ -1,13 +1,17 @@
-"""`mare plan`: what will be modelled, in which order, with which noise; before any data is touched.
+"""What a schema leads to, before any data is touched. `mare graph`: the tables and the column groups, as text or as a picture.
+`mare plan`: what will be modelled, in which order, with which noise.
 
-On a narrow page numbers of its tables are left out, the least telling ones first; names and verdicts never.
+On a narrow page numbers of the plan's tables are left out, the least telling ones first; names and verdicts never.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -20,16 +24,56 @@ from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, SchemaName
-from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
-from mare.errors import PlanError, SchemaError
+from mare.cli.telling import check_output, page_width, print_json, print_utf8, with_lines, without_blanks, write_output
+from mare.errors import PlanError, SchemaError, SinkError
 from mare.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from mare.planning import Plan, PlannedGroup
     from mare.planning.plan import Verdict
 
-
+_SUFFIXES = (".svg", ".txt")
 _WIDTH = 100
+"""Of the text, where no terminal says how wide it is."""
+
+
+@app.command()
+def graph(
+    schema: SchemaName,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw into this file: .svg for a picture, .txt for text.")
+    ] = None,
+) -> None:
+    """Draw the tables, the column groups and what each may look at. Reads no data."""
+    from mare.graph.drawing import draw_svg, draw_text
+    from mare.schema.loading import load_document
+
+    # An earlier picture or text is drawn anew; whatever else somebody has called .svg or .txt stays.
+    is_drawing = re.compile(rb"<svg |Tables of ").match
+    check_output(output, "the file of a picture", "a drawing of a schema", SinkError, is_drawing, overwrite=True)
+    if output is not None and output.suffix.lower() not in _SUFFIXES:
+        ending = f"ends in {output.suffix}" if output.suffix else "has no ending"
+        raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
+    document = load_document(schema)
+    try:
+        if output is not None and output.suffix.lower() == ".svg":
+            drawn = draw_svg(document.schema)
+        else:
+            terminal = output is None and sys.stdout.isatty()
+            drawn = draw_text(document.schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)
+    except SchemaError as error:
+        raise with_lines(error, document) from None
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(drawn.encode(sys.stdout.encoding or "utf-8", errors="replace"))
+        sys.stdout.flush()
+    else:
+        write_output(output, drawn)
+        typer.echo(f"drew {output}", err=True)
+    if document.faults:
+        typer.echo(f"{len(document.faults)} of its questions are still open: mare check {schema} lists them.", err=True)
+
+
 _Number = TypeVar("_Number", int, float)
 
 
@@ -141,7 +185,7 @@ def _legend(made: Plan) -> list[str]:
         "largest: cells of the largest cross-tab that the model measures, at most",
         "S: rows that one entity may have in the group, by caps that are enforced",
         f"share: of the models' {100 * made.phases.models:.3g} %, by the rule {made.allocation!r} ({rest})",
-        "noise: standard deviation on every cell, if nothing but S bounds what an entity adds",
+        "noise: standard deviation on every cell, where nobody counts for more rows than entities have on average",
         "rows/cell: mean count in the largest cross-tab; fine from 4 times the noise, drowns below the noise",
     ]
 
@@ -202,10 +246,10 @@ class _Column:
     """Right-aligned, and left out where the page is narrow."""
     rank: int = 0
     """Of two numbers the one with the lower rank goes first."""
-    width: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.width = max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
+    @property
+    def width(self) -> int:
+        return max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
 
 
 def groups_table(made: Plan, width: int) -> Table:

@@ -20,7 +20,7 @@ from mare.codec.category import canonical
 from mare.codec.ticks import null_mask
 from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.measured import BrokenKind as Kind
-from mare.evaluation.sides import Side
+from mare.evaluation.sides import Side, starts_of
 from mare.relational.judging import judged
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Column, Date, Datetime, Listed, Ordinal, Quantity
@@ -221,7 +221,7 @@ def _late(side: Side, table: str, when: str) -> Found:
     rows = order[parent[order] >= 0]
     if not len(rows):
         return 0, 0
-    starts = np.flatnonzero(np.r_[True, parent[rows][1:] != parent[rows][:-1]])
+    starts = starts_of(parent[rows])
     here = ending[rows].astype(np.int64)
     ended = np.cumsum(here) - here  # endings before each row, of all sequences
     before = ended - np.repeat(ended[starts], np.diff(starts, append=len(rows)))

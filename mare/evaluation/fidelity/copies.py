@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.evaluation.measured import Copies, SetName
+from mare.evaluation.sides import starts_of
 
 from .coding import Coded, CodedSet, Hashes, scrambled
 
@@ -71,7 +72,7 @@ def _whole(held: CodedSet) -> Hashes:
         if not len(order):
             continue
         owner = side.entity[table][order]
-        starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+        starts = starts_of(owner)
         total[owner[starts]] += np.add.reduceat(scrambled(hashes[order] + np.uint64(place)), starts)
         rows[owner[starts]] += np.diff(starts, append=len(order))
     return total[rows >= FEWEST_ROWS]

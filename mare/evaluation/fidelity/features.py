@@ -185,9 +185,8 @@ def _known(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
 
 def children_of(side: Side, table: str) -> NDArray[np.int64]:
     """Of each row of the table above, how many rows it has here."""
-    parent, above = side.parent[table], side.above(table)
-    rows = len(side.entity[above]) if above in side.entity else side.entities
-    return np.bincount(parent[parent >= 0], minlength=rows).astype(np.int64)
+    parent = side.parent[table]
+    return np.bincount(parent[parent >= 0], minlength=side.parents(table)).astype(np.int64)
 
 
 def linked_features(side: Side, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:
@@ -252,8 +251,8 @@ def some_values(side: Side, feature: Feature, rows: NDArray[np.integer]) -> Valu
 
 def last_rows(side: Side, table: str) -> NDArray[np.int64]:
     """Of each row of the table above, its last row here; -1 where it has none."""
-    parent, order, above = side.parent[table], side.order[table], side.above(table)
-    last = np.full(len(side.entity[above]) if above in side.entity else side.entities, -1, dtype=np.int64)
+    parent, order = side.parent[table], side.order[table]
+    last = np.full(side.parents(table), -1, dtype=np.int64)
     rows = order[parent[order] >= 0]
     last[parent[rows]] = rows  # of several the last is written last
     return last

@@ -144,8 +144,7 @@ def together(coded: Coded) -> Iterator[Together]:
 def _shares(held: CodedSet, feature: Feature, listed: int) -> NDArray[np.float64]:
     """Of all parents, the share that has both."""
     parent, codes = held.side.parent[feature.table], held.codes[feature.table, feature.name]
-    above = held.side.above(feature.table)
-    parents = len(held.side.entity[above]) if above in held.side.entity else held.side.entities
+    parents = held.side.parents(feature.table)
     counted = np.zeros((listed, listed))
     kept = (parent >= 0) & (codes < listed)
     order = np.argsort(parent[kept], kind="stable")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.evaluation.measured import SetName, Survival, Trajectories
-from mare.evaluation.sides import Side
+from mare.evaluation.sides import Side, starts_of
 
 from .coding import Coded, CodedSet
 from .distances import Counts, tvd
@@ -52,11 +52,8 @@ def paths_of(held: CodedSet, feature: Feature) -> tuple[Paths, NDArray[np.int64]
     table = feature.table
     order, parent = held.side.order[table], held.side.parent[table]
     rows = order[parent[order] >= 0]
-    above = parent[rows]
-    starts = np.flatnonzero(np.r_[True, above[1:] != above[:-1]]) if len(rows) else np.zeros(0, dtype=np.int64)
-    at = held.side.above(table)
-    parents = len(held.side.entity[at]) if at in held.side.entity else held.side.entities
-    return Paths(held.codes[table, feature.name][rows], starts, parents - len(starts)), rows
+    starts = starts_of(parent[rows])
+    return Paths(held.codes[table, feature.name][rows], starts, held.side.parents(table) - len(starts)), rows
 
 
 def trajectories(coded: Coded, seed: int) -> Iterator[Trajectories]:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from mare.audit.words import AuditPart
+from mare.audit.report import AuditPart
 from mare.evaluation.evaluation import INTERNAL, Evaluation, excess
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.utility.assess import Utility

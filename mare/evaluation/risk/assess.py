@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mare.errors import MissingExtra
-from mare.evaluation.entity_features import entity_features, some_entities
 from mare.evaluation.evaluation import INTERNAL, plain
-from mare.evaluation.features import Features
 from mare.evaluation.rates import shared_confidence
 from mare.evaluation.sides import Side
+from mare.evaluation.vectors import Features, entity_features, some_entities
 from mare.schema import Schema
 
-from .attacks import Attack, counted
+from .attacks import Attack, Game
 from .attribute import disclosures, learned_network
 from .by_key import classifier_attacks, gcap_attacks
 from .membership import distance_to_closest_record, membership
@@ -92,7 +91,8 @@ def assess_risk(schema: Schema, real: Side, synthetic: Side, holdout: Side | Non
     notes = _notes(people, made, others[0] if others else None)
     attacks: list[Attack] = []
     if people.rows and made.rows and people.columns:
-        attacks += _attacks(people, made, others[0] if others else None, rng, notes)
+        control = others[0] if others and others[0].rows else None
+        attacks += _attacks(Game(people, made, control, int(rng.integers(2**31)), shared_confidence(FAMILY)), rng, notes)
     return Risk(tuple(attacks), tuple(notes))
 
 
@@ -114,61 +114,54 @@ def _notes(people: Features, made: Features, holdout: Features | None) -> list[s
     return notes
 
 
-def _attacks(
-    people: Features, made: Features, holdout: Features | None, rng: np.random.Generator, notes: list[str]
-) -> Iterator[Attack]:
-    seed = int(rng.integers(2**31))
-    holdout = holdout if holdout is not None and holdout.rows else None
-    confidence = shared_confidence(FAMILY)
-    if holdout is not None:
-        yield distance_to_closest_record(people, made.sample(TARGETS, rng), holdout, seed=seed, confidence=confidence)
-        holdout = holdout.sample(TARGETS, rng)
-    people = people.sample(TARGETS, rng)
-    if holdout is not None:
-        yield from membership(people, made, holdout, seed=seed, confidence=confidence)
-    for columns in (1, min(4, len(people.columns))):
-        yield singling_out(people, made, holdout, columns=columns, seed=seed, confidence=confidence)
-    everything = tuple(range(len(people.columns)))
+def _attacks(game: Game, rng: np.random.Generator, notes: list[str]) -> Iterator[Attack]:
+    if game.control is not None:
+        yield distance_to_closest_record(replace(game, synthetic=game.synthetic.sample(TARGETS, rng)))
+        game = replace(game, control=game.control.sample(TARGETS, rng))
+    game = replace(game, real=game.real.sample(TARGETS, rng))
+    if game.control is not None:
+        yield from membership(game)
+    everything = tuple(range(len(game.real.columns)))
+    for columns in (1, min(4, len(everything))):
+        yield singling_out(game, columns=columns)
     if len(everything) > 1:
-        yield linkability(people, made, holdout, (everything[::2], everything[1::2]), seed=seed, confidence=confidence)
-    yield from _disclosures(people, made, holdout, seed, confidence)
-    secrets, some, few = _secrets(people), made.sample(LOOKED_UP, rng), made.sample(LEARNED, rng)
+        yield linkability(game, (everything[::2], everything[1::2]))
+    yield from _disclosures(game)
+    secrets = _secrets(game.real)
+    some, few = (replace(game, synthetic=game.synthetic.sample(size, rng)) for size in (LOOKED_UP, LEARNED))
     for secret in secrets:
         if others := [column for column in everything if column != secret]:
-            yield inference(people, some, holdout, secret, others, seed=seed, confidence=confidence)
+            yield inference(some, secret, others)
     for secret in secrets[:2]:
-        known = _keys(people, secret)
-        yield from gcap_attacks(people, some, holdout, secret, known, confidence=confidence)
+        known = _keys(game.real, secret)
+        yield from gcap_attacks(some, secret, known)
         try:
-            yield from classifier_attacks(people, few, holdout, secret, known, seed=seed, confidence=confidence)
+            yield from classifier_attacks(few, secret, known)
         except MissingExtra as error:
             if str(error) not in notes:
                 notes.append(str(error))
 
 
-def _disclosures(people: Features, made: Features, holdout: Features | None, seed: int, confidence: float) -> Iterator[Attack]:
+def _disclosures(game: Game) -> Iterator[Attack]:
     """Of each column that holds more than one value, under both priors."""
+    people, made = game.real, game.synthetic
     network = learned_network(made)
     for column in _secrets(people, most=FAMILY // 2):
-        members = disclosures(people, made, [column], network=network, seed=seed)
-        outsiders = {} if holdout is None else disclosures(people, made, [column], outsiders=holdout, network=network, seed=seed)
-        for prior, member in members.items():
+        each = [
+            disclosures(people, made, [column], outsiders=outsiders, network=network, seed=game.seed)
+            for outsiders in (None, *game.people[1:])
+        ]
+        for prior, member in each[0].items():
             if not len(member.targets):
                 continue
-            yield counted(
-                "attribute disclosure",
-                f"{people.columns[column].name}, {prior} prior",
-                member.true_val_prob,
-                member.prior_true,
-                outsiders[prior].true_val_prob if outsiders else None,
-                confidence=confidence,
-                details={
-                    "prior": prior,
-                    "rank of the truth, median": float(np.median(member.rank_true)),
-                    "guesses": int(member.full_prob.shape[1]),
-                    "highest posterior of a true value": float(member.true_val_prob.max()),
-                },
-            )
+            details = {
+                "prior": prior,
+                "rank of the truth, median": float(np.median(member.rank_true)),
+                "guesses": int(member.full_prob.shape[1]),
+                "highest posterior of a true value": float(member.true_val_prob.max()),
+            }
+            about, outcomes = f"{people.columns[column].name}, {prior} prior", [held[prior].true_val_prob for held in each]
+            yield game.counted("attribute disclosure", about, outcomes, member.prior_true, details)
 
 
 def _secrets(people: Features, most: int = SECRETS) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import plain
 from mare.evaluation.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
+from mare.evaluation.vectors import Features
 
 AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
 AGAINST_GUESSING = "guessing without the synthetic data"
@@ -72,26 +73,37 @@ class Attack:
         return held | {"excess": self.excess.to_json(), "against": self.against}
 
 
-def counted(
-    kind: str,
-    about: str,
-    success: NDArray[np.generic],
-    guessing: NDArray[np.generic] | None,
-    control: NDArray[np.generic] | None,
-    *,
-    confidence: float = CONFIDENCE,
-    worth: float | None = None,
-    details: Mapping[str, object] | None = None,
-) -> Attack:
-    """From what happened to each target: true or false, or a chance between 0 and 1. ``worth`` as in `rates.share`."""
-    return Attack(
-        kind,
-        about,
-        rate(success, confidence, worth),
-        None if guessing is None else rate(guessing, confidence),
-        None if control is None else rate(control, confidence, worth),
-        details or {},
-    )
+@dataclass(frozen=True)
+class Game:
+    """With whom an attack is made: people of the data, synthetic ones, and people who were not in it (``control``), if any."""
+
+    real: Features
+    synthetic: Features
+    control: Features | None = None
+    seed: int = 0
+    """Of all that is drawn."""
+    confidence: float = CONFIDENCE
+
+    @property
+    def people(self) -> list[Features]:
+        """All who are attacked."""
+        return [self.real] if self.control is None else [self.real, self.control]
+
+    def counted(
+        self,
+        kind: str,
+        about: str,
+        outcomes: Sequence[NDArray[np.generic]],
+        guessing: NDArray[np.generic] | None,
+        details: Mapping[str, object] | None = None,
+        *,
+        worth: float | None = None,
+    ) -> Attack:
+        """From what happened to each target, of the real people and of the others: true or false, or a chance between 0 and 1;
+        and to those of who guesses. ``worth`` as in `rates.share`."""
+        success, *control = (rate(each, self.confidence, worth) for each in outcomes)
+        guessed = None if guessing is None else rate(guessing, self.confidence)
+        return Attack(kind, about, success, guessed, control[0] if control else None, details or {})
 
 
 def against_a_coin(

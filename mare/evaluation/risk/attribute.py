@@ -21,8 +21,8 @@ from typing import Literal
 
 import numpy as np
 
-from mare.evaluation.features import Features, Floats, Ints, binned
 from mare.evaluation.rates import CONFIDENCE, Rate, mean
+from mare.evaluation.vectors import Features, Floats, Ints, binned
 
 from .predictive import Cells, Coding, Network, Regression, Table, combination, design
 

@@ -12,11 +12,10 @@ from itertools import combinations
 
 import numpy as np
 
-from mare.evaluation.features import Features, Floats, Ints, binned
 from mare.evaluation.learners import design_matrices, learners, predicted
-from mare.evaluation.rates import CONFIDENCE
+from mare.evaluation.vectors import Floats, Ints, binned
 
-from .attacks import Attack, counted
+from .attacks import Attack, Game
 
 KEY_BINS = 10
 """A number in a key is known to one of so many quantiles."""
@@ -46,50 +45,38 @@ def gcap(key: Ints, truth: Ints, synthetic_key: Ints, synthetic_values: Ints) ->
     return np.asarray(held[of.ravel(), wanted] / held.sum(axis=1)[of.ravel()], np.float64)
 
 
-def gcap_attacks(
-    real: Features,
-    synthetic: Features,
-    control: Features | None,
-    secret: int,
-    known: Sequence[int],
-    *,
-    confidence: float = CONFIDENCE,
-) -> Iterator[Attack]:
+def gcap_attacks(game: Game, secret: int, known: Sequence[int]) -> Iterator[Attack]:
     """One for each key length."""
-    people = [real] if control is None else [real, control]
-    coded = {c: binned([synthetic, *people], c, KEY_BINS if real.is_number(c) else 10**9, synthetic) for c in {*known, secret}}
+    sides = [game.synthetic, *game.people]
+    coded = {c: binned(sides, c, _bins(game, c), game.synthetic) for c in {*known, secret}}
     made, *truth = coded[secret]
 
     def scored(key: Key) -> Scored:
-        theirs, *asked = (np.stack([coded[c][side] for c in key], axis=1) for side in range(len(people) + 1))
+        theirs, *asked = (np.stack([coded[c][side] for c in key], axis=1) for side in range(len(sides)))
         scores = [gcap(mine, values, theirs, made) for mine, values in zip(asked, truth, strict=True)]
         return scores, {"from the real data itself": gcap(asked[0], truth[0], asked[0], truth[0])}
 
-    yield from _by_length("gcap", real.columns[secret].name, known, MOST_KEYS, scored, _zero_rule(made, truth[0]), confidence)
+    yield from _by_length(game, "gcap", secret, known, MOST_KEYS, scored, _zero_rule(made, truth[0]))
 
 
-def classifier_attacks(
-    real: Features,
-    synthetic: Features,
-    control: Features | None,
-    secret: int,
-    known: Sequence[int],
-    *,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-) -> Iterator[Attack]:
+def classifier_attacks(game: Game, secret: int, known: Sequence[int]) -> Iterator[Attack]:
     """One for each key length, of one key: the mean success of the five classifiers, each by itself in the details."""
-    people = [real] if control is None else [real, control]
-    made, *truth = binned([synthetic, *people], secret, KEY_BINS if real.is_number(secret) else 10**9, synthetic)
+    sides = (game.synthetic, *game.people)
+    made, *truth = binned(sides, secret, _bins(game, secret), game.synthetic)
 
     def scored(key: Key) -> Scored:
-        x, *at = design_matrices((synthetic, *people), key)
+        x, *at = design_matrices(sides, key)
         asked, answers = np.concatenate(at), np.concatenate(truth)
-        right = {name: predicted(learner(), x, made, asked) == answers for name, learner in learners(seed).items()}
-        scores = np.split(np.mean(list(right.values()), axis=0), [real.rows])[: len(people)]
-        return scores, {name: hits[: real.rows] for name, hits in right.items()}
+        right = {name: predicted(learner(), x, made, asked) == answers for name, learner in learners(game.seed).items()}
+        scores = np.split(np.mean(list(right.values()), axis=0), [game.real.rows])[: len(at)]
+        return scores, {name: hits[: game.real.rows] for name, hits in right.items()}
 
-    yield from _by_length("classifiers", real.columns[secret].name, known, 1, scored, _zero_rule(made, truth[0]), confidence)
+    yield from _by_length(game, "classifiers", secret, known, 1, scored, _zero_rule(made, truth[0]))
+
+
+def _bins(game: Game, column: int) -> int:
+    """Numbers are told apart by quantile, categories as they are."""
+    return KEY_BINS if game.real.is_number(column) else 10**9
 
 
 Key = tuple[int, ...]
@@ -98,23 +85,16 @@ Scored = tuple[list[Floats], Mapping[str, Floats | Hits]]
 
 
 def _by_length(
-    kind: str,
-    secret: str,
-    known: Sequence[int],
-    most: int,
-    scored: Callable[[Key], Scored],
-    zero_rule: Hits,
-    confidence: float,
+    game: Game, kind: str, secret: int, known: Sequence[int], most: int, scored: Callable[[Key], Scored], zero_rule: Hits
 ) -> Iterator[Attack]:
     """Of each length, some keys: a target's score is its mean over them."""
     for length in range(1, len(known) + 1):
         outcomes = [scored(key) for key in list(combinations(known, length))[:most]]
-        success, *control = (np.mean(scores, axis=0) for scores in zip(*(scores for scores, _ in outcomes), strict=True))
+        success = [np.mean(scores, axis=0) for scores in zip(*(scores for scores, _ in outcomes), strict=True)]
         held = {name: np.array([details[name] for _, details in outcomes]) for name in outcomes[0][1]}
-        about: dict[str, object] = {"key length": length, "keys": len(outcomes)}
-        about |= {name: float(scores.mean()) if scores.size else None for name, scores in held.items()}
-        beside = control[0] if control else None
-        yield counted(kind, f"{secret} by {length} known", success, zero_rule, beside, confidence=confidence, details=about)
+        details: dict[str, object] = {"key length": length, "keys": len(outcomes)}
+        details |= {name: float(scores.mean()) if scores.size else None for name, scores in held.items()}
+        yield game.counted(kind, f"{game.real.columns[secret].name} by {length} known", success, zero_rule, details)
 
 
 def _zero_rule(synthetic: Ints, truth: Ints) -> Hits:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mare.evaluation.features import Features, Floats, Ints, binned
+from mare.evaluation.vectors import Features, Floats, Ints, binned
 
 PRIOR_PRECISION = 0.1
 """Of each coefficient, for standardised columns: as much as a tenth of a row says."""

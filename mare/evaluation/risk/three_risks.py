@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.features import Features, Ints, nearest
-from mare.evaluation.rates import CONFIDENCE, independent_number
+from mare.evaluation.rates import independent_number
+from mare.evaluation.vectors import Features, Ints, nearest
 
-from .attacks import Attack, counted
+from .attacks import Attack, Game
 
 TOLERANCE = 0.05
 """A number is inferred where the guess is within this share of it."""
@@ -46,87 +46,43 @@ class Condition:
 Statement = tuple[Condition, ...]
 
 
-def singling_out(
-    real: Features,
-    synthetic: Features,
-    control: Features | None,
-    *,
-    columns: int = 1,
-    statements: int = STATEMENTS,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-) -> Attack:
+def singling_out(game: Game, *, columns: int = 1, statements: int = STATEMENTS) -> Attack:
     """With statements on one column (extremes and values that one synthetic entity has) or on several.
 
     Here both sides are made the same size: how many entities a statement fits depends on how many there are."""
-    rng = np.random.default_rng(seed)
-    if control is not None:
-        size = min(real.rows, control.rows)
-        real, control = real.sample(size, rng), control.sample(size, rng)
+    rng, synthetic, people = np.random.default_rng(game.seed), game.synthetic, game.people
+    size = min(side.rows for side in people)
+    people = [side.sample(size, rng) for side in people]
     drawn = _univariate(synthetic, rng) if columns == 1 else _multivariate(synthetic, columns, rng)
     chosen, whom = _that_single_out(drawn, synthetic, statements)
     blind = list(_blind(synthetic, columns, len(chosen), rng))
-    return counted(
+    return game.counted(
         "singling out",
         f"{'one column' if columns == 1 else f'{columns} columns'}, {len(chosen)} statements",
-        _singles(chosen, real),
-        _singles(blind, real),
-        None if control is None else _singles(chosen, control),
-        confidence=confidence,
+        [_singles(chosen, side) for side in people],
+        _singles(blind, people[0]),
         worth=independent_number(whom),  # statements about one synthetic entity fit or fail together
     )
 
 
-def linkability(
-    real: Features,
-    synthetic: Features,
-    control: Features | None,
-    halves: tuple[Sequence[int], Sequence[int]],
-    *,
-    neighbours: int = NEIGHBOURS,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-) -> Attack:
+def linkability(game: Game, halves: tuple[Sequence[int], Sequence[int]], *, neighbours: int = NEIGHBOURS) -> Attack:
     """Whether what two parties know of the same person can be brought together."""
-    rng = np.random.default_rng(seed)
-    k = min(neighbours, synthetic.rows)
-    scale = (real, synthetic, *([] if control is None else [control]))
+    rng, rows = np.random.default_rng(game.seed), game.synthetic.rows
+    k = min(neighbours, rows)
     blind = [
-        bool(k) and not set(rng.choice(synthetic.rows, k, replace=False)).isdisjoint(rng.choice(synthetic.rows, k, replace=False))
-        for _ in range(real.rows)
+        bool(k) and not set(rng.choice(rows, k, replace=False)).isdisjoint(rng.choice(rows, k, replace=False))
+        for _ in range(game.real.rows)
     ]
-    return counted(
-        "linkability",
-        f"{len(halves[0])} and {len(halves[1])} columns, {k} neighbours",
-        _linked(real, synthetic, halves, k, scale),
-        np.array(blind, np.bool_),
-        None if control is None else _linked(control, synthetic, halves, k, scale),
-        confidence=confidence,
-    )
+    about = f"{len(halves[0])} and {len(halves[1])} columns, {k} neighbours"
+    linked = [_linked(game, side, halves, k) for side in game.people]
+    return game.counted("linkability", about, linked, np.array(blind, np.bool_))
 
 
-def inference(
-    real: Features,
-    synthetic: Features,
-    control: Features | None,
-    secret: int,
-    known: Sequence[int],
-    *,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-) -> Attack:
+def inference(game: Game, secret: int, known: Sequence[int]) -> Attack:
     """Whether a secret column follows from the others by looking up the nearest synthetic entity."""
-    rng = np.random.default_rng(seed)
-    blind = rng.integers(0, max(synthetic.rows, 1), real.rows)
-    scale = (real, synthetic, *([] if control is None else [control]))
-    return counted(
-        "inference",
-        real.columns[secret].name,
-        _guessed(real, synthetic, secret, known, scale),
-        _same(real, synthetic, secret, blind),
-        None if control is None else _guessed(control, synthetic, secret, known, scale),
-        confidence=confidence,
-    )
+    blind = np.random.default_rng(game.seed).integers(0, max(game.synthetic.rows, 1), game.real.rows)
+    guessed = [_guessed(game, side, secret, known) for side in game.people]
+    return game.counted("inference", game.real.columns[secret].name, guessed, _same(game.real, game.synthetic, secret, blind))
 
 
 def _univariate(synthetic: Features, rng: np.random.Generator) -> Iterator[Statement]:
@@ -196,24 +152,23 @@ def _met(statement: Statement, features: Features) -> NDArray[np.bool_]:
     return met
 
 
-def _linked(
-    people: Features, synthetic: Features, halves: tuple[Sequence[int], Sequence[int]], k: int, scale: Sequence[Features]
-) -> NDArray[np.bool_]:
+def _linked(game: Game, people: Features, halves: tuple[Sequence[int], Sequence[int]], k: int) -> NDArray[np.bool_]:
     if not k:
         return np.zeros(people.rows, np.bool_)
-    first, second = (
-        nearest(people.select(half), synthetic.select(half), k, scale=[part.select(half) for part in scale])[0] for half in halves
-    )
+    first, second = (_nearest(game, people, half, k) for half in halves)
     return np.asarray((first[:, :, None] == second[:, None, :]).any(axis=(1, 2)))
 
 
-def _guessed(
-    people: Features, synthetic: Features, secret: int, known: Sequence[int], scale: Sequence[Features]
-) -> NDArray[np.bool_]:
-    if not synthetic.rows:
+def _guessed(game: Game, people: Features, secret: int, known: Sequence[int]) -> NDArray[np.bool_]:
+    if not game.synthetic.rows:
         return np.zeros(people.rows, np.bool_)
-    neighbour, _ = nearest(people.select(known), synthetic.select(known), scale=[part.select(known) for part in scale])
-    return _same(people, synthetic, secret, neighbour[:, 0])
+    return _same(people, game.synthetic, secret, _nearest(game, people, known, 1)[:, 0])
+
+
+def _nearest(game: Game, people: Features, columns: Sequence[int], neighbours: int) -> Ints:
+    """The nearest synthetic entities by these columns, on one scale for all who are attacked."""
+    scale = [part.select(columns) for part in (game.real, game.synthetic, *game.people[1:])]
+    return nearest(people.select(columns), game.synthetic.select(columns), neighbours, scale=scale)[0]
 
 
 def _same(people: Features, synthetic: Features, secret: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from mare.errors import MissingExtra
-from mare.evaluation.entity_features import entity_features, some_entities
 from mare.evaluation.evaluation import INTERNAL, plain
-from mare.evaluation.features import Features
 from mare.evaluation.sides import Side
+from mare.evaluation.vectors import Features, entity_features, some_entities
 from mare.schema import Schema
 
 from .learning import Learned, train_and_test

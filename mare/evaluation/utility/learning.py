@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from mare.evaluation.features import Features, Floats, Ints
 from mare.evaluation.learners import design_matrices, learners, predicted
 from mare.evaluation.rates import Rate, share
+from mare.evaluation.vectors import Features, Floats, Ints
 
 TARGETS, CLASSES = 3, 10
 """So many columns are predicted, of at most so many values."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from mare.evaluation.features import Features, Floats, Ints, binned
+from mare.evaluation.vectors import Features, Floats, Ints, binned
 
 FULL = 1_000_000
 TABLES, STATEMENTS, RESAMPLED, BINS = 100, 300, 30, 10

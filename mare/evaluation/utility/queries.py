@@ -5,7 +5,7 @@ Shares and means by group, never plain counts, so that sides of different sizes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,7 @@ def asked_on_both(
     return tuple(Query(answer.name, answer.sql, answer.error, answer.holdout_error) for answer in answers)
 
 
-def generated(schema: Schema, missing: frozenset[str] = frozenset()) -> Iterator[Question]:
+def generated(schema: Schema, missing: Set[str] = frozenset()) -> Iterator[Question]:
     """Of each table: how its rows spread over groups, and the means of its numbers by group; groups are categories of the table
     itself and of every table above it, and pairs of them."""
     for table in schema.tables:
@@ -77,7 +77,7 @@ def _is_of_the_entity(schema: Schema, table: str) -> bool:
     return not (described.public or described.ignore or described.pool)
 
 
-def _chain(schema: Schema, table: str, missing: frozenset[str]) -> list[tuple[str, str]]:
+def _chain(schema: Schema, table: str, missing: Set[str]) -> list[tuple[str, str]]:
     """The tables above, nearest first, each with the SQL that joins it to the one below."""
     joins: list[tuple[str, str]] = []
     below = table
@@ -94,7 +94,7 @@ def _chain(schema: Schema, table: str, missing: frozenset[str]) -> list[tuple[st
     return joins
 
 
-def _of_kind(schema: Schema, table: str, kind: type | tuple[type, ...], missing: frozenset[str]) -> list[str]:
+def _of_kind(schema: Schema, table: str, kind: type | tuple[type, ...], missing: Set[str]) -> list[str]:
     return [
         name
         for name, column in schema.tables[table].columns.items()

@@ -83,6 +83,7 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above, evidence.tau)
     search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
     families = search(curator, candidates, settings, evidence).run()
+    carried = {family.column: carried[family.column] for family in families if family.repeats}
     # What the search did not use goes to the families.
     asked = [candidates.parts(family) for family in families]
     counted = curator.counts([part for parts in asked for part in parts], curator.remaining, _clip(curator, settings))

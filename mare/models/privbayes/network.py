@@ -17,7 +17,7 @@ more choices are paid for than can be sharp; a column that none is left for stan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log, prod, sqrt
 from typing import TYPE_CHECKING
 
@@ -114,8 +114,9 @@ class GreedySearch:
     def run(self) -> list[Family]:
         families: list[Family] = []
         placed: list[str] = []
-        carried = [name for name in self._candidates.columns if name in self._candidates.carried]
-        for name in carried:
+        carried = {name: before for name, before in self._candidates.carried.items() if not self._is_told_above(name, before)}
+        self._candidates = replace(self._candidates, carried=carried)
+        for name in (name for name in self._candidates.columns if name in carried):
             families.append(self._further(self._candidates.repeating(name), placed, self._most - 1))
             families.append(self._further(self._candidates.alone(name), placed, self._most))
             placed.append(name)
@@ -131,6 +132,17 @@ class GreedySearch:
                 families.append(self._further(start, placed, self._most + begun - len(start.parents)))
                 placed.append(start.column)
         return families
+
+    def _is_told_above(self, name: str, before: str) -> bool:
+        """Whether something else than the row before tells more of a column that could be carried: who charges at home comes back
+        there from wherever they were, and what is new in a row tells that worse than the row itself."""
+        alone, lags = Family(Axis(name), ()), self._candidates.task.lags
+        others = [axis for axis in self._candidates.allowed(alone, ()) if axis.column not in lags]
+        if not self._left or not others:
+            return False
+        families = [alone.joined(parent) for parent in (Axis(before), *others)]
+        scored: list[Candidate | None] = [TvdToReleased(f.child, f.parents, self._released[name]) for f in families]
+        return self._choose(scored, [self._penalty(alone, parent) for parent in (Axis(before), *others)]) > 0
 
     def _sharp_picks(self, wanted: int) -> int:
         """How many choices can be paid for so that each is sharp enough: b entities behind is chosen e times less often, and of m

@@ -72,7 +72,11 @@ def shrink(noisy: Table, deviation: float, child: Table) -> Table:
 
 def _without_the_impossible(believed: Table, noisy: Table, deviation: float, child: Table) -> Table:
     """What does not occur with one parent alone does not occur with several: the noise of a few large cells tells it better than
-    that of many small ones. It is taken out whole, because raking would make much of any little that is left."""
+    that of many small ones, and those of the child alone best of all: a day that never comes does not come for a few. It is taken
+    out whole, because raking would make much of any little that is left."""
+    believed = believed * (child > 0)
+    whole = believed.sum(axis=-1, keepdims=True)
+    believed = np.where(whole > 0, believed / np.maximum(whole, 1e-300), child)
     possible = believed
     for parent in range(noisy.ndim - 1):
         counts, variance = _merged(noisy, deviation, [parent])

@@ -15,7 +15,7 @@ from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 from mare.schema.structure import members_of
 
-from . import anchors, determined, keys, links, ownership, sameness, tables
+from . import anchors, determined, links, ownership, tables
 
 
 def _find_in_columns(layout: Layout) -> Iterator[Fault]:
@@ -34,13 +34,13 @@ _CHECKS = (
     ownership.find,
     links.find,
     links.find_ends,
-    keys.find,
+    tables.find_keys,
     links.find_references,
     tables.find_cycles,
     _find_in_columns,
     anchors.find,
     determined.find,
-    sameness.find,
+    anchors.find_same,
     tables.find_sees,
 )
 

@@ -1,16 +1,19 @@
-"""Relative values: every anchor is there, comparable, and known before the value that depends on it."""
+"""Values that depend on other rows. Relative values: every anchor is there, comparable, and known before the value that depends
+on it. Columns that repeat one fact (`same_for`): the row that it is about is there, and so is a place to draw it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
-from mare.schema.columns import Column, Ordinal
-from mare.schema.faults import Fault, Path, listed, no_column, unsettled
-from mare.schema.layout import Layout
-from mare.schema.moments import is_more, parse_span
+from mare.schema.columns import Column, Drift, Integer, Ordinal
+from mare.schema.faults import Fault, Path, did_you_mean, listed, no_column, unsettled
+from mare.schema.layout import ENTITY, PARENT, Layout, named_above
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
+from mare.schema.strict import is_more, parse_span
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -72,7 +75,10 @@ def _anchors(layout: Layout, table: str, column: str, described: Ordinal, here: 
         if other is not None and not other.settled:
             continue  # what it holds is asked for there
         if other is None or other.order != described.order:
-            yield _not_comparable(layout, home, anchor.column, other, described, path)
+            kind = "a key or reference" if other is None else f"a {other.type}"
+            fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == described.order]
+            what = f"{anchor.column} is {kind}, which a {described.type} cannot be compared with"
+            yield Fault(path, what, f"Name one of {listed(fitting)}")
         elif other.determined is not None and other.determined.next is not None:
             what = f"{anchor.column} is known only when the next row is, so nothing can depend on it"
             yield Fault(
@@ -124,13 +130,6 @@ def _room(layout: Layout) -> Iterator[Fault]:
 def anchored_at(layout: Layout, table: str, anchor: Anchor) -> Column | None:
     home = resolve(layout, table, anchor, ())
     return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
-
-
-def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, described: Ordinal, path: Path) -> Fault:
-    kind = "a key or reference" if other is None else f"a {other.type}"
-    fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == described.order]
-    what = f"{name} is {kind}, which a {described.type} cannot be compared with"
-    return Fault(path, what, f"Name one of {listed(fitting)}")
 
 
 def _together(described: Ordinal, path: Path) -> Iterator[Fault]:
@@ -211,7 +210,7 @@ def both_ends(described: object) -> tuple[Anchor, Anchor] | None:
     return None if begin is None or end is None else (Anchor.parse(begin), Anchor.parse(end))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownOrder:
     """What is known to hold between the values that one row of a table can look at."""
 
@@ -229,30 +228,20 @@ class KnownOrder:
         start, end = self.value(first), self.value(second)
         if start is None or end is None:
             return True  # told already
-        return start == end or end in self._reached(start) or any(self._apart(v, end) for v in (start, *self._reached(start)))
+        later, grown = {start}, True
+        while grown:
+            new = {high for low, high in self._pairs if low in later} - later
+            later, grown = later | new, bool(new)
+        return end in later or any(self._apart(value, end) for value in later)
 
-    def _reached(self, start: Value) -> set[Value]:
-        """All values that are never before this one."""
-        later: dict[Value, set[Value]] = {}
-        for low, high in self._pairs():
-            later.setdefault(low, set()).add(high)
-        reached: set[Value] = set()
-        waiting = [start]
-        while waiting:
-            new = later.get(waiting.pop(), set()) - reached
-            reached |= new
-            waiting += new
-        return reached
-
-    def _pairs(self) -> Iterator[tuple[Value, Value]]:
+    @cached_property
+    def _pairs(self) -> list[tuple[Value, Value]]:
+        """Of two values, the one that is never after the other first."""
         homes = [(SAME_ROW, self.table), *((above, above) for above in self.layout.ancestors(self.table))]
-        if self.layout.is_sequence(self.table):
-            homes.append((PREVIOUS_ROW, self.table))
-        for whose, table in homes:
-            if table in self.layout.schema.tables:
-                for column, described in self.layout.schema.tables[table].columns.items():
-                    if isinstance(described, Ordinal):
-                        yield from self._of(whose, table, column, described)
+        homes += [(PREVIOUS_ROW, self.table)] if self.layout.is_sequence(self.table) else []
+        held = [(whose, table) for whose, table in homes if table in self.layout.schema.tables]
+        columns = ((*at, *column) for at in held for column in self.layout.schema.tables[at[1]].columns.items())
+        return [pair for whose, table, name, d in columns if isinstance(d, Ordinal) for pair in self._of(whose, table, name, d)]
 
     def _of(self, whose: str, table: str, column: str, described: Ordinal) -> Iterator[tuple[Value, Value]]:
         here: Value = (whose, column)
@@ -309,3 +298,74 @@ class KnownOrder:
         above = self.layout.ancestors(table)
         home = above[0] if anchor.scope == PARENT_ROW and above else anchor.scope
         return (home, anchor.column) if home in above and home in self.layout.schema.tables else None
+
+
+def find_same(layout: Layout) -> Iterator[Fault]:
+    for table, column, described, path in layout.described_columns:
+        if described.same_for is not None:
+            yield from _place(layout, table, column, described, described.same_for, (*path, "same_for"))
+            yield from _drawn_once(layout, table, column, described, (*path, "same_for"))
+        if isinstance(described, Integer) and described.drift is not None:
+            yield from _drift(layout, table, described, described.drift, (*path, "drift"))
+        if isinstance(described, Ordinal):
+            for field, anchor in described.anchors.items():
+                other = anchored_at(layout, table, anchor)
+                if other is not None and other.same_for is not None:
+                    what = f"{anchor.column} is the same in all rows (same_for), and is known only when they are"
+                    yield Fault(anchor_path(path, field), what, "Name another anchor")
+
+
+def _place(layout: Layout, table: str, column: str, described: Column, same_for: str, path: Path) -> Iterator[Fault]:
+    above = layout.ancestors(table)
+    home = named_above(layout, table, same_for)
+    if not above:
+        yield Fault(path, f"there is no row above {table} that it could be the same for", "Remove it")
+        return
+    if home is None:
+        allowed = (ENTITY, PARENT, *above)
+        what = f"{same_for} is no table above {table}"
+        yield Fault(path, what, f"{did_you_mean(same_for, allowed)}Write one of {listed(dict.fromkeys(allowed))}")
+        return
+    chain = (table, *above)
+    holder = chain[chain.index(home) - 1]
+    link = layout.schema.parent(holder)
+    if layout.roles.get(holder) != "private" or link is None:
+        what = f"{holder} is owned by {home}, so nothing says once for each of them what is the same"
+        yield Fault(path, what, "Remove it")
+    elif link.type == "associative":
+        what = f"{holder} is associative: its context holds one column for each key, and none that is the same for all"
+        yield Fault(path, what, f"Write `type: independent` or `sequential` in {holder}, or remove it")
+    there = layout.schema.tables[home].columns.get(column) if home in layout.schema.tables else None
+    if there is not None and there.type == described.type and there.settled:
+        what = f"{home} has a column {column} too, which would be drawn once more"
+        yield Fault(path, what, f"Write `determined: {{copy_of: {home}.{column}}}` instead; or call one of them otherwise")
+
+
+def _drawn_once(layout: Layout, table: str, column: str, described: Column, path: Path) -> Iterator[Fault]:
+    """What else is said of it would have it drawn row by row."""
+    here, link = layout.schema.tables[table], layout.schema.parent(table)
+    if not described.is_drawn:
+        yield Fault(path, f"{column} is not drawn at all, so it is not drawn once", "Remove it")
+    if isinstance(described, Ordinal) and (described.anchors or described.depends_on_items):
+        what = f"{column} depends on other values of its row, so it is another one in each"
+        yield Fault(path, what, "Give it bounds of its own (min and max, or learn), or remove it")
+    keyed = any(column in names for names in here.unique_sets)
+    ordered = link is not None and column in (link.order_by or ())
+    if keyed or ordered:
+        what = f"{column} {'orders the rows' if ordered else 'is part of a key'}, so it differs between them"
+        yield Fault(path, what, "Remove it")
+    if link is not None and column in (*link.derived, *(link.history_by or ())):
+        what = f"{column} is drawn before the rest of each row (derived, history_by)"
+        yield Fault(path, what, "Remove it, or remove it there")
+
+
+def _drift(layout: Layout, table: str, described: Integer, drift: Drift, path: Path) -> Iterator[Fault]:
+    if described.same_for is None:
+        what = "`drift` is how far a value that is drawn once has moved on in a later row"
+        yield Fault(path, what, "Write `same_for:` too, or remove it")
+    if described.step != 1:
+        yield Fault(path, f"it goes on in whole {drift.unit}, not in steps of {described.step}", "Remove `step`")
+    times = [c for c, d in layout.schema.tables[table].columns.items() if d.has_day and d.determined is None]
+    if drift.by not in times:
+        what = f"{drift.by} is no modelled date or datetime of {table}"
+        yield Fault((*path, "by"), what, f"{did_you_mean(drift.by, times)}Name one of {listed(times)}")

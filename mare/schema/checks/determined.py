@@ -4,20 +4,29 @@ expressions, cases and conditions."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.category import canonical
 from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
-from mare.schema.determined import DatePart, Determined, Elapsed, Formula, Lookup, tested_anchor
-from mare.schema.expressions import FUNCTIONS, Expression, parse_expression
+from mare.schema.determined import (
+    FUNCTIONS,
+    DatePart,
+    Determined,
+    Elapsed,
+    Expression,
+    Formula,
+    Lookup,
+    parse_expression,
+    tested_anchor,
+)
 from mare.schema.faults import Fault, Path, listed, no_column, no_table
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
 from .anchors import resolve
+from .tables import circle_in
 
 _TIMES = ("moment", "clock")
 """Orders between whose values time passes."""
@@ -36,6 +45,8 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _part(layout, table, how.part, (*path, "part"))
     if how.lookup is not None:
         yield from _lookup(layout, table, column, how.lookup, (*path, "lookup"))
+    if how.goes_with is not None:
+        yield from _goes_with(layout, table, described, how.goes_with, path)
     if how.next is not None:
         yield from _next(layout, table, described, how.next, path)
     if how.elapsed is not None:
@@ -72,18 +83,32 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
 
 
 def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path) -> Iterator[Fault]:
-    publics = [t for t, role in layout.roles.items() if role == "public"]
+    publics = layout.of_role("public")
     if lookup.table not in layout.schema.tables:
         yield no_table((*path, "table"), lookup.table, publics, "public tables")
     elif lookup.table not in publics:
-        remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-        yield Fault((*path, "table"), f"{lookup.table} is not public", remedy)
+        yield layout.not_public((*path, "table"), lookup.table)
     known = [c for c in layout.columns(table) if c != column]
     yield from (no_column((*path, "by"), by, table, known) for by in lookup.by if by not in known)
     key = layout.schema.tables[lookup.table].key if lookup.table in publics else None
     if key is not None and len(key) != len(lookup.by):
         what = f"{len(lookup.by)} columns look up a key of {len(key)} ({listed(key)})"
         yield Fault((*path, "by"), what, f"Name a column for each of {listed(key)}")
+
+
+def _goes_with(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
+    here = (*path, "goes_with")
+    known = layout.columns(table)
+    lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn]
+    if not isinstance(described, Listed):
+        yield Fault(here, f"what goes with a value is one of a list, and not a {described.type}", "Write `type: category`")
+    if layout.roles[table] == "pool":
+        yield Fault(here, "nothing is learned in a pool, pairs included", "Write `values: […]`")
+    elif name not in known:
+        yield no_column(here, name, table, lists)
+    elif name not in lists:
+        what = f"{name} is not one of a list that is drawn, so nothing can be known to go with it"
+        yield Fault(here, what, f"Name one of {listed(lists)}; what a public table tells of a code is a `lookup`")
 
 
 def _next(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
@@ -181,22 +206,17 @@ def _circles(layout: Layout) -> Iterator[Fault]:
     """Every circle of anchors and determined columns, within a row or from row to row."""
     columns = {(table, column): described for table, column, described, _ in layout.described_columns}
     graph = {node: {n for n in _needs(layout, *node, described) if n in columns} for node, described in columns.items()}
-    while True:
-        try:
-            TopologicalSorter(graph).prepare()
-            return
-        except CycleError as error:
-            loop: list[Node] = error.args[1]
-            tables = {table for table, _ in loop}
-            if len(loop) > 2 or columns[loop[0]].determined is not None:
-                shown = [column if len(tables) == 1 else f"{table}.{column}" for table, column in loop]
-                what = f"these depend on each other: {' → '.join(shown)}"
-                remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
-                if any(columns[node].determined is not None for node in loop):
-                    remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
-                yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
-            for before, after in pairwise(loop):
-                graph[after] = graph[after] - {before}
+    while loop := circle_in(graph):
+        if len(loop) > 2 or columns[loop[0]].determined is not None:
+            one_table = len({table for table, _ in loop}) == 1
+            shown = [column if one_table else f"{table}.{column}" for table, column in loop]
+            what = f"these depend on each other: {' → '.join(shown)}"
+            remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
+            if any(columns[node].determined is not None for node in loop):
+                remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
+            yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
+        for before, after in pairwise(loop):
+            graph[after] = graph[after] - {before}
 
 
 def find_formula(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
@@ -206,7 +226,12 @@ def find_formula(layout: Layout, table: str, column: str, described: Column, how
         yield from _result(layout, table, column, described, result, path)
     for number, case in enumerate(how.when or ()):
         here: Path = (*path, "when", number)
-        yield from _case(layout, table, case.if_, (*here, "if"))
+        try:
+            condition = parse_condition(case.if_)
+        except ValueError as error:
+            yield Fault((*here, "if"), f"the condition {error}", "Mend it there")
+        else:
+            yield from _condition(layout, table, condition, (*here, "if"))
         yield from _result(layout, table, column, described, case.then, (*here, "then"))
     if how.when is not None:
         yield from _result(layout, table, column, described, how.else_, (*path, "else"))
@@ -303,15 +328,6 @@ def _numbers(layout: Layout, table: str, column: str, expression: Expression, pa
             other = known[anchor.column]
             what = f"{name} is a {other.type if other is not None else 'key or reference'}, not a number"
             yield Fault(path, what, f"Use one of {listed(numbers)}; the time between two others is `elapsed`")
-
-
-def _case(layout: Layout, table: str, text: str, path: Path) -> Iterator[Fault]:
-    try:
-        condition = parse_condition(text)
-    except ValueError as error:
-        yield Fault(path, f"the condition {error}", "Mend it there")
-        return
-    yield from _condition(layout, table, condition, path)
 
 
 def _condition(layout: Layout, table: str, condition: Condition, path: Path) -> Iterator[Fault]:

@@ -3,13 +3,24 @@ each kind fits the table it points to, and nothing that must not be NULL can com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mare.schema.columns import Identifier, Position
 from mare.schema.condition_grammar import NotACondition, cannot_be_asked, comparisons_in, parse_condition
 from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.layout import Layout
-from mare.schema.links import EarlierReference, OtherEntityReference, Parent, PublicReference, Reference, SameEntityReference
+from mare.schema.links import (
+    AncestorReference,
+    BrokenReference,
+    EarlierReference,
+    OtherEntityReference,
+    OwnedReference,
+    Parent,
+    PoolReference,
+    PublicReference,
+    Reference,
+    SameEntityReference,
+)
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -134,17 +145,14 @@ def _caps(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
 
 def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     tables, here = layout.schema.tables, ("tables", name, "parent")
-    publics = [t for t, role in layout.roles.items() if role == "public"]
+    publics = layout.of_role("public")
     if link.via is None:
         remedy = f"Write `via:` and a public table ({listed(publics)}), or another `type`"
         yield Fault((*here, "via"), f"{name} is associative, but nothing says with what", remedy)
     elif link.via not in tables:
         yield no_table((*here, "via"), link.via, publics, "public tables")
     elif not tables[link.via].public:
-        what = f"{link.via} is not public, so its keys cannot become columns"
-        yield Fault(
-            (*here, "via"), what, f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-        )
+        yield layout.not_public((*here, "via"), link.via, so=", so its keys cannot become columns")
     if link.column_via is None:
         yield Fault((*here, "column_via"), "nothing says which column refers to the public table", "Write `column_via:`")
     for column in link.column_via or ():
@@ -195,8 +203,7 @@ def find_references(layout: Layout) -> Iterator[Fault]:
                 continue
             yield from _target(layout, name, link, path)
             yield from _columns(layout, name, reference, path)
-            if link.kind in _KINDS:
-                yield from _KINDS[link.kind](layout, name, link, path)
+            yield from _kind(layout, name, link, path)
 
 
 def _target(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
@@ -236,28 +243,57 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
         yield from _not_unique(layout, link.table, link.column, (*path, "column"))
 
 
-def _ancestor(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    above = layout.ancestors(name)
-    broken = any(t not in layout.schema.tables and t != layout.schema.entity_name for t in above)
-    if link.table not in above and not broken:
-        remedy = f"Name one of {listed(above)}, or write `kind: same_entity` if {link.table} belongs to the same entity"
-        yield Fault((*path, "table"), f"{link.table} is not above {name}", remedy)
+def _kind(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    """Each kind fits the table that it points to, and nothing that must not be NULL can come out NULL."""
+    role, target = layout.roles.get(link.table), layout.schema.tables.get(link.table)
+    match link:
+        case AncestorReference():
+            above = layout.ancestors(name)
+            broken = any(t not in layout.schema.tables and t != layout.schema.entity_name for t in above)
+            if link.table not in above and not broken:
+                remedy = f"Name one of {listed(above)}, or write `kind: same_entity` if {link.table} belongs to the same entity"
+                yield Fault((*path, "table"), f"{link.table} is not above {name}", remedy)
+        case PublicReference():
+            if role not in ("public", "ignored"):
+                yield layout.not_public((*path, "table"), link.table, else_=", or write another `kind`")
+            if link.rest is None and not link.nullable:
+                remedy = "Write `nullable: true` too, or leave `rest` out: such keys are drawn again among the kept ones"
+                yield Fault((*path, "rest"), "`rest: null` in a reference that is never NULL", remedy)
+        case SameEntityReference():
+            yield from _same_entity(layout, name, link, path)
+        case EarlierReference():
+            if link.table != name:
+                remedy = f"Name {name} itself, or write `kind: same_entity`"
+                yield Fault((*path, "table"), f"an earlier row is one of the same table, not of {link.table}", remedy)
+            elif not layout.is_sequence(name):
+                what = f"{name} is not a sequence, so no row is earlier"
+                yield Fault((*path, "kind"), what, "Write `type: sequential` and `order_by` in its parent, or another `kind`")
+            if not link.nullable and not link.itself:
+                what = "the first row of a sequence has no earlier one"
+                yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `itself: true` if it may refer to itself")
+        case OtherEntityReference():
+            if role in ("public", "pool"):
+                what = f"{link.table} is {'public' if role == 'public' else 'a pool'}, not about another entity"
+                yield Fault((*path, "kind"), what, f"Write `kind: {role}`")
+            if link.fill == "none" and not link.nullable:
+                what = "a reference to another entity is left NULL, but is not nullable"
+                yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `fill: random`")
+        case OwnedReference():
+            if target is not None and role == "owned" and target.key is None and link.column is None:
+                remedy = f"Write `key:` under tables.{link.table}, or `column:` here"
+                yield Fault(path, f"{link.table} has no key to refer to", remedy)
+        case PoolReference():
+            if role not in ("pool", "ignored"):
+                pools = listed(layout.of_role("pool"))
+                remedy = f"Write `pool: {{rows: 50}}` under tables.{link.table}, name a pool ({pools}), or write another `kind`"
+                yield Fault((*path, "table"), f"{link.table} is not a pool", remedy)
+        case BrokenReference():
+            if not link.nullable:
+                what = "a broken reference is NULL, but it is not nullable"
+                yield Fault((*path, "nullable"), what, "Write `nullable: true`, or another `kind`")
 
 
-def _public(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    if layout.roles.get(link.table) not in ("public", "ignored"):
-        publics = [t for t, role in layout.roles.items() if role == "public"]
-        remedy = (
-            f"Mark it `public: true` if it holds nothing about anybody, name one of {listed(publics)}, or write another `kind`"
-        )
-        yield Fault((*path, "table"), f"{link.table} is not public", remedy)
-    if isinstance(link, PublicReference) and link.rest is None and not link.nullable:
-        remedy = "Write `nullable: true` too, or leave `rest` out: such keys are drawn again among the kept ones"
-        yield Fault((*path, "rest"), "`rest: null` in a reference that is never NULL", remedy)
-
-
-def _same_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(link, SameEntityReference)
+def _same_entity(layout: Layout, name: str, link: SameEntityReference, path: Path) -> Iterator[Fault]:
     role = layout.roles.get(link.table)
     if link.table == name:
         yield Fault((*path, "table"), f"{name} refers to itself", "Write `kind: earlier` in a sequence, or `kind: broken`")
@@ -298,63 +334,6 @@ def _times(layout: Layout, table: str) -> list[str]:
         return []
     columns = layout.schema.tables[table].columns
     return [name for name, described in columns.items() if described.order == "moment" or not described.settled]
-
-
-def _earlier(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(link, EarlierReference)
-    if link.table != name:
-        remedy = f"Name {name} itself, or write `kind: same_entity`"
-        yield Fault((*path, "table"), f"an earlier row is one of the same table, not of {link.table}", remedy)
-    elif not layout.is_sequence(name):
-        what = f"{name} is not a sequence, so no row is earlier"
-        yield Fault((*path, "kind"), what, "Write `type: sequential` and `order_by` in its parent, or another `kind`")
-    if not link.nullable and not link.itself:
-        what = "the first row of a sequence has no earlier one"
-        yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `itself: true` if it may refer to itself")
-
-
-def _other_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(link, OtherEntityReference)
-    role = layout.roles.get(link.table)
-    if role in ("public", "pool"):
-        what = f"{link.table} is {'public' if role == 'public' else 'a pool'}, not about another entity"
-        yield Fault((*path, "kind"), what, f"Write `kind: {role}`")
-    if link.fill == "none" and not link.nullable:
-        what = "a reference to another entity is left NULL, but is not nullable"
-        yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `fill: random`")
-
-
-def _owned(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    target = layout.schema.tables.get(link.table)
-    if target is not None and layout.roles[link.table] == "owned" and target.key is None and link.column is None:
-        remedy = f"Write `key:` under tables.{link.table}, or `column:` here"
-        yield Fault(path, f"{link.table} has no key to refer to", remedy)
-
-
-def _pool(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    if layout.roles.get(link.table) not in ("pool", "ignored"):
-        pools = [t for t, role in layout.roles.items() if role == "pool"]
-        remedy = f"Write `pool: {{rows: 50}}` under tables.{link.table}, name a pool ({listed(pools)}), or write another `kind`"
-        yield Fault((*path, "table"), f"{link.table} is not a pool", remedy)
-
-
-def _broken(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    if not link.nullable:
-        yield Fault(
-            (*path, "nullable"), "a broken reference is NULL, but it is not nullable", "Write `nullable: true`, or another `kind`"
-        )
-
-
-_KINDS: dict[str, Callable[[Layout, str, Reference, Path], Iterator[Fault]]] = {
-    "ancestor": _ancestor,
-    "public": _public,
-    "same_entity": _same_entity,
-    "earlier": _earlier,
-    "other_entity": _other_entity,
-    "owned": _owned,
-    "pool": _pool,
-    "broken": _broken,
-}
 
 
 def _not_unique(layout: Layout, table: str, columns: Sequence[str], path: Path) -> Iterator[Fault]:

@@ -48,31 +48,30 @@ def _parent(layout: Layout, name: str) -> Iterator[Fault]:
         return
     if link.table is None:
         if layout.schema.by_column(name) is None:
-            yield Fault(here, f"the parent of {name} names no table", f"Write `table:` and one of {_parents(layout, name)}")
+            yield Fault(
+                here,
+                f"the parent of {name} names no table",
+                f"Write `table:` and one of {listed(_parents(layout, name))}",
+            )
         return
     if link.table == layout.schema.entity_name and link.table not in tables:
         return
     if link.table not in tables:
-        yield no_table(here, link.table, layout_parents(layout, name))
+        yield no_table(here, link.table, _parents(layout, name))
         return
     role = layout.roles[link.table]
     if role in ("ignored", "public", "pool"):
         kind = {"ignored": "ignored", "public": "public: it belongs to nobody", "pool": "a pool: it belongs to nobody"}[role]
-        remedy = f"Name another parent ({_parents(layout, name)}), or describe {link.table} as a private table"
+        remedy = f"Name another parent ({listed(_parents(layout, name))}), or describe {link.table} as a private table"
         if role == "public":
             remedy += "; a link to a public table is a reference: {kind: public}"
         yield Fault(here, f"the parent {link.table} is {kind}", remedy)
 
 
-def layout_parents(layout: Layout, name: str) -> list[str]:
+def _parents(layout: Layout, name: str) -> list[str]:
     """What may stand as a parent of this table."""
     tables = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
-    virtual = layout.schema.entity_name if layout.schema.entity_holder is not None else None
-    return tables if virtual is None else [*tables, virtual]
-
-
-def _parents(layout: Layout, name: str) -> str:
-    return listed(layout_parents(layout, name))
+    return [*tables, layout.schema.entity_name or ""] if layout.schema.entity_holder is not None else tables
 
 
 def _open(layout: Layout, name: str) -> Fault:
@@ -80,7 +79,7 @@ def _open(layout: Layout, name: str) -> Fault:
     happens = any(column.type in ("date", "datetime") for column in layout.schema.tables[name].columns.values())
     copied = "" if happens else "or `public: true` if it is a vocabulary about nobody; "
     remedy = (
-        f"Write `parent: {{table: …, column: …}}` (one of {_parents(layout, name)}); {copied}"
+        f"Write `parent: {{table: …, column: …}}` (one of {listed(_parents(layout, name))}); {copied}"
         "or `pool: {rows: 50}` if it is staff; or let the table that it describes own it (a reference with "
         "`kind: owned`); or `ignore: true`"
     )

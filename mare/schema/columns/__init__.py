@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .category import DEFAULT_MAX_VALUES, MOST_PLACES, Boolean, Category, Listed, Rest
-from .code import Code, CodeFile, Hierarchy
+from .category import DEFAULT_MAX_VALUES, MOST_PLACES, Boolean, Category, Code, CodeFile, Hierarchy, Listed, Rest
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, ROOMS, Ordinal, keeps_each

@@ -1,13 +1,16 @@
-"""`Listed`: a column that has one of some values. And the plainest of them: `Category`, and `Boolean`, however it is stored."""
+"""`Listed`: a column that has one of some values. The plainest of them, `Category`, and `Boolean`, however it is stored; and
+`Code`, of a large vocabulary with a public hierarchy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mare.schema.faults import Fault, Path, listed, unsettled
+from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare.schema.strict import Strict, Value
 
@@ -17,6 +20,9 @@ from .written import canonical as canonical
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
+if TYPE_CHECKING:
+    from mare.schema.layout import Layout
+
 
 DEFAULT_MAX_VALUES = 100
 """How many values a learned domain may have when the schema does not say."""
@@ -50,11 +56,6 @@ class Rest(Strict):
     @property
     def redraws(self) -> bool:
         return self.rest is not None
-
-    def rest_faults(self, nullable: bool, path: Path) -> Iterator[Fault]:
-        if self.rest is None and not nullable:
-            remedy = "Write `nullable: true` too, or leave `rest` out: such values are drawn again among the listed ones"
-            yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
 
 
 class Listed(WrittenWord, AnyColumn):
@@ -94,7 +95,7 @@ class Listed(WrittenWord, AnyColumn):
     @property
     def most_values(self) -> int:
         """How many values are kept at most, where they are learned."""
-        return DEFAULT_MAX_VALUES
+        return getattr(self, "max_values", None) or DEFAULT_MAX_VALUES
 
     def meant(self, value: Value) -> Value | None:
         """The value that a word of a condition stands for; None where it can be none."""
@@ -135,7 +136,36 @@ class Listed(WrittenWord, AnyColumn):
         return self.listed[0] if self.listed else ""
 
 
-class Category(LearnedDomain, Rest, Listed):
+class LearnedList(LearnedDomain, Rest, Listed):
+    """One of some values that the schema lists, or that are learned."""
+
+    if TYPE_CHECKING:
+        values: tuple[Value, ...] | None
+        max_values: int | None
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.values
+
+    @property
+    def _kept(self) -> int:
+        """The same of those that are listed."""
+        return self.most_values if self.values is None else min(len(self.values), self.max_values or len(self.values))
+
+    def list_faults(self, path: Path, called: str) -> Iterator[Fault]:
+        """What is wrong with the list, or with what becomes of values outside it."""
+        if self.values is not None and not self.values:
+            yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
+        yield from repeated(self.values, path, "values")
+        if self.rest is None and not self.nullable:
+            remedy = "Write `nullable: true` too, or leave `rest` out: such values are drawn again among the listed ones"
+            yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
+        yield from self.spelling_faults(path)
+        if self.values is not None and self.learn:
+            yield Fault((*path, "learn"), f"the {called} are listed, so there is nothing to learn", "Keep `values` or `learn`")
+
+
+class Category(LearnedList):
     """One of a few values."""
 
     type: Literal["category"]
@@ -147,11 +177,7 @@ class Category(LearnedDomain, Rest, Listed):
     fits: ClassVar[tuple[StorageKind, ...]] = ("boolean", "integer", "number", "string", "uuid")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
-        yield from values_faults(self.values, path)
-        yield from self.rest_faults(self.nullable, path)
-        yield from self.spelling_faults(path)
-        if self.values is not None and self.learn:
-            yield Fault((*path, "learn"), "the values are listed, so there is nothing to learn", "Keep `values` or `learn`")
+        yield from self.list_faults(path, "values")
         if self.max_values is not None and not self.learn:
             yield Fault((*path, "max_values"), "`max_values` is about a learned domain", "Write `learn: true`, or remove it")
         if self.values is None and not self.learn and self.determined is None:
@@ -165,7 +191,7 @@ class Category(LearnedDomain, Rest, Listed):
     @property
     def is_unlimited(self) -> bool:
         """Whether its list is learned, and nobody has said how long it may be."""
-        return self.is_learned and self.max_values is None
+        return (self.is_learned or self.goes_with is not None) and self.max_values is None
 
     @property
     def most_codes(self) -> int | None:
@@ -173,33 +199,11 @@ class Category(LearnedDomain, Rest, Listed):
             return None
         # Of a learned list, what it does not hold is a code of its own.
         extra = self.learn if self.values is None else self.outside is not None and self.outside not in self.values
-        return most_listed(self.values, self.max_values) + extra + self.nullable
+        return self._kept + extra + self.nullable
 
     @property
     def has_order(self) -> bool:
         return bool(self.values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values or ())
-
-    @property
-    def listed(self) -> tuple[Value, ...] | None:
-        return self.values
-
-    @property
-    def most_values(self) -> int:
-        return self.max_values or DEFAULT_MAX_VALUES
-
-
-def values_faults(values: Sequence[Value] | None, path: Path) -> Iterator[Fault]:
-    """What is wrong with a list of values."""
-    if values is not None and not values:
-        yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
-    yield from repeated(values, path, "values")
-
-
-def most_listed(values: Sequence[Value] | None, most: int | None) -> int:
-    """How many values are kept at most: of those that are listed, or of those to be learned."""
-    if values is None:
-        return most or DEFAULT_MAX_VALUES
-    return min(len(values), most or len(values))
 
 
 def kind_of_values(values: Sequence[Value]) -> StorageKind:
@@ -254,6 +258,11 @@ class Boolean(Listed):
             return False, True
         return "0" if self.false is None else self.false, "1" if self.true is None else self.true
 
+    @property
+    def most_values(self) -> int:
+        """How many values are kept at most, where they are learned."""
+        return getattr(self, "max_values", None) or DEFAULT_MAX_VALUES
+
     def meant(self, value: Value) -> Value | None:
         false, true = self.possible or (False, True)
         words = {"true": true, "false": false, canonical(true): true, canonical(false): false}
@@ -272,3 +281,93 @@ class Boolean(Listed):
     @property
     def instead_of_null(self) -> object:
         return False if self.false is None else self.false
+
+
+class Hierarchy(Strict):
+    """A public coarsening of codes: by prefixes of the code itself, or by columns of the vocabulary table."""
+
+    prefix: tuple[int, ...] = ()
+    """Lengths of the prefixes that are levels: `[1, 3]` for ICD-10 chapter letter and three-character category."""
+    columns: tuple[str, ...] = ()
+    """Columns of the vocabulary table, coarse to fine: `[chapter, block]`."""
+    by: str | None = None
+    """A column of the same row that tells vocabularies apart (`icd_version`): the coarsest level."""
+
+
+ICD10CM, WITHOUT_DOTS = "icd10cm", "icd10cm-without-dots"
+KNOWN = (ICD10CM, WITHOUT_DOTS)
+"""Vocabularies that a package brings."""
+
+
+class CodeFile(Strict):
+    """A public list of codes in a CSV file of your own: LOINC, ATC, a subset of SNOMED."""
+
+    file: str
+    """The CSV file, with a header. It is read when a release is fitted; a path is taken from the folder where mare runs."""
+    code: str
+    """Its column of codes."""
+    levels: tuple[str, ...] = ()
+    """Its columns that group codes, coarse to fine: `[chapter, block]`."""
+
+
+class Code(LearnedList):
+    """A code of a large vocabulary with a public hierarchy: ICD, ATC, LOINC."""
+
+    type: Literal["code"]
+    vocabulary: str | CodeFile | None = None
+    """The public table whose key lists the codes; or `icd10cm` (`icd10cm-without-dots` for A001); or a file of your own."""
+    values: tuple[Value, ...] | None = None
+    """All codes, where there is no such table."""
+    max_values: int | None = Field(None, ge=1)
+    """At most this many places: codes that are kept, and groups of codes that share one."""
+    hierarchy: Hierarchy | None = None
+    """How codes coarsen."""
+
+    fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "string", "number")
+
+    def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
+        yield from self.list_faults(path, "codes")
+        publics = layout.of_role("public")
+        if (table_of_codes := self.vocabulary_table) is not None:
+            if table_of_codes not in layout.schema.tables:
+                known = [*publics, *KNOWN]
+                yield no_table((*path, "vocabulary"), table_of_codes, known, "public tables and known vocabularies")
+            elif layout.roles[table_of_codes] != "public":
+                yield layout.not_public((*path, "vocabulary"), table_of_codes)
+        if self.vocabulary is not None and self.values is not None:
+            yield Fault((*path, "values"), "the codes come from `vocabulary`", "Keep `vocabulary` or `values`")
+        if self.vocabulary is None and self.values is None and not self.learn and self.determined is None:
+            remedy = f"Write `vocabulary:` and a public table ({listed(publics)}), `values: […]`, or `learn: true`"
+            yield unsettled((*path, "vocabulary"), "nothing says which codes there are", remedy)
+        if self.hierarchy is not None:
+            yield from self._levels(self.hierarchy, layout, table, (*path, "hierarchy"))
+
+    def _levels(self, hierarchy: Hierarchy, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
+        prefix, by, known = hierarchy.prefix, hierarchy.by, layout.columns(table)
+        if any(length < 1 for length in prefix) or any(a >= b for a, b in pairwise(prefix)):
+            yield Fault((*path, "prefix"), "prefix lengths grow, from 1", "Write them coarse to fine: [1, 3]")
+        if hierarchy.columns and self.vocabulary_table is None:
+            remedy = "Write `vocabulary:` with the public table that has these columns, or use `prefix`"
+            yield Fault((*path, "columns"), "columns of no vocabulary", remedy)
+        if by is not None and by not in known:
+            yield no_column((*path, "by"), by, table, known)
+        if not prefix and not hierarchy.columns and by is None:
+            yield Fault(path, "the hierarchy has no level", "Write `prefix: [1, 3]`, or `columns:` of the vocabulary table")
+
+    @property
+    def vocabulary_table(self) -> str | None:
+        """The public table of the source that lists the codes, where it is one."""
+        return self.vocabulary if isinstance(self.vocabulary, str) and self.vocabulary not in KNOWN else None
+
+    @property
+    def is_learned(self) -> bool:
+        brought = self.vocabulary is not None and self.vocabulary_table is None
+        return (self.learn or brought) and self.values is None
+
+    @property
+    def most_codes(self) -> int | None:
+        if self.values is None and not self.is_learned and self.max_values is None:
+            return None
+        whole = self.values is not None and self._kept == len(self.values)
+        extra = self.outside not in (None, *(self.values or ())) if whole else True
+        return self._kept + extra + self.nullable

@@ -95,6 +95,11 @@ class AnyColumn(Strict):
     # ---- the plan: sizes that follow from the declaration, hence are public
 
     @property
+    def goes_with(self) -> str | None:
+        """The column that it is a name of."""
+        return None if self.determined is None else self.determined.goes_with
+
+    @property
     def is_learned(self) -> bool:
         """Whether its domain is learned from the data, and paid for."""
         return False

@@ -199,18 +199,14 @@ class Number(Quantity):
         declared = [self.min, self.max, self.within]
         declared += [] if first is None else [first.min, first.max, first.within]  # type: ignore[list-item]
         ends = [*(float(end) for end in declared if isinstance(end, int | float)), *learned]
-        if not learned and not self._has_range:
+        near = bool(self.anchors) and self.within is not None
+        if not learned and not near and (self.min is None or self.max is None):
             return replace(open_ticks(self.precision), form=self.form)
         ticks = range_ticks(min(ends), max(ends), self.precision)
         if self.anchors and self.precision is None:
             # A short distance may be that of large numbers: on a unit as fine as itself, these would not fit.
             ticks = replace(ticks, decimals=min(ticks.decimals, OPEN_DECIMALS))
         return replace(ticks, form=self.form)
-
-    @property
-    def _has_range(self) -> bool:
-        """Whether the schema says between which numbers it lies, or how far from its anchor."""
-        return (bool(self.anchors) and self.within is not None) or (self.min is not None and self.max is not None)
 
     @property
     def decimals(self) -> int | None:

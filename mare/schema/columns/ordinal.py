@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path, unsettled
-from mare.schema.moments import is_more
 from mare.schema.reflection import Bound, StorageKind
 from mare.schema.relative import Relative
-from mare.schema.strict import Value
+from mare.schema.strict import Value, is_more
 
 from .column import AnyColumn, LearnedDomain, repeated
 from .ticks import AnyTicks
@@ -47,6 +46,7 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
         min: object
         max: object
 
+    has_order: ClassVar[bool] = True
     zero: ClassVar[object]
     """The value that stands for nothing."""
 
@@ -202,10 +202,6 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
             yield Fault((*path, "scale"), "a logarithmic scale is for distances, not for points in time", remedy)
 
     # ---- conditions
-
-    @property
-    def has_order(self) -> bool:
-        return True
 
     def never(self, value: Value) -> str | None:
         if canonical(value) not in map(canonical, self.specials):

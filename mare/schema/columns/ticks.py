@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import ClassVar, Literal, Self
 
-from mare.schema.moments import parse_span
+from mare.schema.strict import parse_span
 
 Order = Literal["number", "moment", "clock", "length"]
 """What is compared with what: numbers, points in time, times of day, lengths of time."""

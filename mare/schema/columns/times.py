@@ -8,9 +8,8 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path
-from mare.schema.moments import Clock, Day, Moment, Span
 from mare.schema.reflection import StorageKind
-from mare.schema.strict import Names, Value
+from mare.schema.strict import Clock, Day, Moment, Names, Span, Value
 
 from .column import Raw
 from .ordinal import Ends, Ordinal, compared_number
@@ -66,7 +65,7 @@ class TimeColumn(Ordinal):
         if len(self.formats) == 1:
             return "string"
         # A day that means never is still a day.
-        return super().stored_kind if any(_is_word(special) for special in self.specials) else self.fits[0]
+        return super().stored_kind if any(map(_is_word, self.specials)) else self.fits[0]
 
     @property
     def text_format(self) -> str | None:
@@ -200,6 +199,7 @@ class Duration(Ordinal):
 
     order: ClassVar[Order | None] = "length"
     zero: ClassVar[object] = 0
+    instead_of_null: ClassVar[object] = zero
     fits: ClassVar[tuple[StorageKind, ...]] = ("duration",)
 
     @property
@@ -237,10 +237,6 @@ class Duration(Ordinal):
 
     def compared(self, value: Value) -> float:
         return compared_time(value, str, "length", "a span as '3d'") if self.is_interval else compared_number(value)
-
-    @property
-    def instead_of_null(self) -> object:
-        return self.zero
 
 
 _SHAPES = {"Y": "[0-9]{4}", "y": "[0-9]{2}", "j": "[0-9]{1,3}", "f": "[0-9]{1,9}", **dict.fromkeys("dmHIMS", "[0-9]{1,2}")}

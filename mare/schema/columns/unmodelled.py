@@ -38,6 +38,7 @@ class Position(AnyColumn):
     modelled: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
     staged_type: ClassVar[str] = "BIGINT"
+    stored_kind: ClassVar[StorageKind] = "integer"
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         if layout.schema.parent(table) is None:
@@ -47,10 +48,6 @@ class Position(AnyColumn):
         for column in self.within or ():
             if column not in known or column == path[-1]:
                 yield no_column((*path, "within"), column, table, [c for c in known if c != path[-1]])
-
-    @property
-    def stored_kind(self) -> StorageKind:
-        return "integer"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return whole_sql(column, raw)

@@ -35,8 +35,6 @@ class Written(Strict):
         return bool(self.nulls or self.map)
 
     def plain_sql(self, text: str, *, stored_text: bool) -> str | None:
-        """A text of the source as the type reads it, NULL where it means that; None where it is read as it is. What is no
-        ``stored_text`` was a number or a date in the source: nobody wrote it with a comma."""
         return replaced_sql(trimmed_sql(text), self.words, text) if self.is_rewritten else None
 
     @property

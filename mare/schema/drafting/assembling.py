@@ -21,7 +21,8 @@ from .draft_text import gathered, plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
 from .entity import guess_entity, guess_roles, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
-from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
+from .peeking import Peeks, peeked_kinds, with_marks, with_peeks
+from .people import fake_kind
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 
@@ -55,10 +56,10 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     seeing, unseen = with_siblings(tables, guess.node)
     filled, kind = with_peeks(seeing, reflection, peeks)
-    header = (*_header(survey, tables), *unseen)
+    header = (*_header(survey, tables), *unseen, *_looked_at(peeks))
     made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
     made = gathered(mend(made))
-    return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
+    return made if typed == reflection else with_marks(made, make_draft(reflection, facts, entity), reflection, peeks)
 
 
 def _with_entity_links(survey: Survey, entity: EntityGuess) -> Survey:
@@ -100,6 +101,11 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
     """What the draft cannot show next to a table, or need not show at each."""
     if any("specials" in entry.fields for table in tables for entry in table.columns):
         yield Note("specials of an end are days that mean: no end yet. Those that do not occur do not come out")
+    if not survey.facts.fakes and any(_is_made_up_elsewhere(table, entry) for table in tables for entry in table.columns):
+        yield Note(
+            "names, addresses and the like come out empty, because nothing here makes them up: pip install 'mare-synth[fake]', "
+            "then draft again, or write fill: fake"
+        )
     for left in survey.reflection.left_out:
         yield Note(f"left out: {left.name}: {left.reason}")
     for table in survey.reflection:
@@ -107,6 +113,20 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
             yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
     if not survey.tells_nullability:
         yield Note("the source does not say which columns may be NULL, so nearly all of them are drafted as if they might be")
+
+
+def _looked_at(peeks: Peeks) -> Iterator[Note]:
+    """Tables of which only the beginning was compared."""
+    for table, rows in {table: peek.compared.rows for (table, _), peek in peeks.items()}.items():
+        if rows is not None:
+            seen = f"in the first {rows:,} rows alone, of it or of the table above"
+            yield review(f"what the rows of {table} show together (copies, orders, what never changes) was looked for {seen}")
+
+
+def _is_made_up_elsewhere(table: DraftedTable, entry: Entry) -> bool:
+    """What comes out empty, and would not where names can be made up."""
+    empty = entry.fields["type"] == "text" and "fill" not in entry.fields
+    return empty and not table.ignore and fake_kind(entry.name) is not None
 
 
 _MOST_ROUNDS = 50

@@ -52,6 +52,17 @@ Bounds = dict[str, FieldValue]
 """``min`` and ``max``."""
 _NO_PART = frozenset(("per", "in", "number", "n", "num", "count", "total", "duration", "length"))
 """`hours_per_week`, `n_months`, `age_in_months`: a number of them, not which one of them."""
+_NO_YEAR = frozenset(
+    ("group", "level", "class", "form", "grade", "stage", "last", "past", "previous", "prior", "this", "current")
+)
+"""`year_group`: of a school, not of the calendar; `sick_days_last_year`: what happened in it."""
+_ONE_BYTE = re.compile(r"u?tinyint\b.*|int1", re.IGNORECASE)
+"""Types that hold no year."""
+
+
+def only_its_type_bounds(column: ReflectedColumn, facts: PublicFacts) -> bool:
+    """Whether nothing is known of a number but how many digits there is room for."""
+    return _number(column, facts) is None and _digits(column) is not None
 
 
 def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[Bounds, str] | None:
@@ -85,7 +96,8 @@ def _number(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str]
         return 0, 120, "ages lie between 0 and 120 years"
     if parts & _SHARES and not parts & _BEYOND:
         return 0, 100, "percentages lie between 0 and 100"
-    if column.kind == "integer" and "year" in parts and not parts & _NO_PART:
+    in_calendar = "year" in parts and not parts & (_NO_PART | _NO_YEAR) and not _ONE_BYTE.fullmatch(column.sql_type)
+    if column.kind == "integer" and in_calendar:
         return _year(column.name, facts)
     part = next((_PARTS_OF_DATES[word] for word in words(column.name) if word in _PARTS_OF_DATES), None)
     if part is not None and column.kind == "integer" and (is_birth(column.name) or is_death(column.name) or "of" in parts):

@@ -6,22 +6,23 @@ What the catalogue does not tell is learned (`learn: true`), and paid for: no va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date
 
 from mare.schema.columns.unmodelled import LONGEST, FakeKind
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn
 
-from .bounds import known_bounds
+from .bounds import known_bounds, only_its_type_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import fake_kind, fake_place, is_birth, is_code, is_free_text, is_number_of, names_person
+from .people import fake_kind, fake_place, is_addressee, is_birth, is_code, is_free_text, is_number_of, is_title, names_person
 from .words import (
     counts_rows,
     id_stem,
     is_before_calendar,
     is_beside_calendar,
     is_elapsed,
+    is_end,
     is_flag,
     is_position,
     is_surely_flag,
@@ -60,12 +61,25 @@ _ONE_BIT = re.compile(r"tinyint\s*\(1\)( unsigned)?|bit(\s*\(1\))?", re.IGNORECA
 _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 
-def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = False, in_key: bool = False) -> Entry:
-    """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
+def draft_column(
+    column: ReflectedColumn,
+    facts: PublicFacts,
+    *,
+    beside: Collection[str] = (),
+    of_people: bool = False,
+    unique: bool = False,
+    in_key: bool = False,
+) -> Entry:
+    """A column that is neither a foreign key nor a key by itself. ``beside``: the columns of its table. ``of_people``: that holds
+    the people themselves. ``unique``: no two rows may have the same value."""
     if column.values is not None and column.kind in ("integer", "number", "string"):
         fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
     elif counts_rows(column.name):
         return Entry(column.name, {"type": "identifier", **_generated(column)}, (Note("counts the rows of the file: made anew"),))
+    elif column.kind == "string" and is_title(column.name, beside):
+        fields, notes = {"type": "category", "learn": True}, []
+    elif column.kind == "string" and is_addressee(column.name, beside):
+        fields, notes = {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped"), *_made_up(column)]
     else:
         fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
@@ -75,25 +89,32 @@ def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = 
         fields = {"type": "category", "learn": True} if column.kind == "string" else {"type": "unknown"}
         notes = [] if column.kind == "string" else notes
     elif (kind := _fake(column, fields, facts)) is not None:
-        fields, notes = {"type": "text", "fill": "fake", "fake": kind}, []
+        shared = [] if kind != "postcode" else [Note("too many to be learned of so few; category, learn: true tries")]
+        fields, notes = {"type": "text", "fill": "fake", "fake": kind}, shared
     elif fields.get("learn"):
-        fields, notes = _with_known_bounds(column, facts, fields, notes)
+        fields, notes = _with_known_bounds(column, facts, of_people, fields, notes)
     return Entry(column.name, {**fields, **_nullable(column)}, tuple(notes))
+
+
+_SHARE_POSTCODES = 50_000
+"""Of fewer people, hardly any postcode is one that enough of them share."""
 
 
 def _fake(column: ReflectedColumn, fields: Mapping[str, FieldValue], facts: PublicFacts) -> FakeKind | None:
     """What is made up in place of a name, an address or a number by which somebody is reached, where that can be done here. The
     name of a company is a name like any other."""
     named = set(words(column.name)) <= {"company", "firm", "firma", "name"} and fields["type"] == "category"
-    kind = fake_place(column.name) if named else fake_kind(column.name)
+    few = facts.entities is not None and facts.entities < _SHARE_POSTCODES
+    coded = few and fields.get("learn") and fake_place(column.name) == "postcode"
+    kind = fake_place(column.name) if named or coded else fake_kind(column.name)
     reached = fields["type"] == "identifier" and kind in LONGEST
     room = column.max_length is None or column.max_length >= LONGEST.get(kind or "", 0)
-    wanted = fields["type"] == "text" or reached or (named and len(words(column.name)) > 1)
+    wanted = fields["type"] == "text" or reached or coded or (named and len(words(column.name)) > 1)
     return kind if facts.fakes and wanted and room and column.kind == "string" else None
 
 
 def _with_known_bounds(
-    column: ReflectedColumn, facts: PublicFacts, fields: dict[str, FieldValue], notes: list[Note]
+    column: ReflectedColumn, facts: PublicFacts, of_people: bool, fields: dict[str, FieldValue], notes: list[Note]
 ) -> tuple[dict[str, FieldValue], list[Note]]:
     """Nothing has to be learned where everybody knows the bounds: an age, a date within the calendar."""
     if fields["type"] not in ("integer", "number", "date", "datetime"):
@@ -103,6 +124,8 @@ def _with_known_bounds(
     if known is not None:
         return {**without, **known[0]}, [*notes, Note(known[1])]
     if fields["type"] in ("date", "datetime") and facts.between is not None and column.min is None and column.max is None:
+        if is_before_calendar(column.name, of_people=of_people):
+            return {**fields, "max": facts.between[1]}, [*notes, Note("may lie before the calendar, by its name")]
         if is_beside_calendar(column.name):
             return fields, [*notes, Note("may lie outside the calendar, by its name")]
         return without, notes
@@ -127,33 +150,22 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     return None
 
 
-def code_meant(table: ReflectedTable, column: ReflectedColumn) -> str | None:
-    """The code that a text spells out beside it: `DESCRIPTION` of `CODE`, `drug_display` of `drug_cd`. Not a bare name or text,
-    which may be anybody's."""
-    *stem, last = words(column.name) or ("",)
-    if column.kind != "string" or last not in (_MEANINGS if not stem else (*_MEANINGS, "name", "text")):
-        return None
-    codes = {words(other.name): other.name for other in table.columns if words(other.name)[-1:] in (("code",), ("cd",))}
-    return next((name for parts, name in codes.items() if tuple(stem) in (parts, parts[:-1])), None)
-
-
-_MEANINGS = ("description", "desc", "display", "title", "label", "term")
-
-
-def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
-    """A column of a pool: nothing is learned there, so every domain is declared or made up."""
+def draft_pool_column(column: ReflectedColumn, facts: PublicFacts, beside: Collection[str] = ()) -> Entry:
+    """A column of a pool: nothing is learned there, so every domain is declared or made up. So is no NULL: how many there are
+    would be made up too, and none is wrong anywhere."""
+    if not is_end(column.name):
+        column = replace(column, nullable=False)
     made_up = review("a made-up range, not read from the data", "made up")
     declared = column.values is not None or (column.min is not None and column.max is not None)
-    entry = draft_column(column, facts)
+    entry = draft_column(column, facts, beside=beside)
     kind = entry.fields["type"]
     if kind == "text" and "fill" in entry.fields:
         return entry
     if kind == "text":
         return Entry(entry.name, entry.fields, tuple(_made_up(column)))
     grown_up = is_birth(column.name) and not declared
-    settled = (
-        declared or ("min" in entry.fields and not grown_up) or kind in ("identifier", "boolean", "unknown", "time", "position")
-    )
+    bounded = "min" in entry.fields and not grown_up and not only_its_type_bounds(column, facts)
+    settled = declared or bounded or kind in ("identifier", "boolean", "unknown", "time", "position")
     if settled and "learn" not in entry.fields:
         return entry
     fields: dict[str, FieldValue]
@@ -166,11 +178,16 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
         low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
-        fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high}
+        written = {name: value for name, value in entry.fields.items() if name == "precision"}
+        fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high, **written}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}
     elif facts.fakes and column.kind == "string" and (place := fake_place(column.name)) is not None:
         return Entry(column.name, {"type": "text", "fill": "fake", "fake": place, **_nullable(column)})
+    elif column.kind == "string":
+        named = column.max_length is None or column.max_length > len(column.name) + 1
+        fields = {"type": "category", "values": tuple(f"{column.name} {letter}" if named else letter for letter in "ABC")}
+        made_up = review("made-up values: write those that are public", "made up")
     else:
         fields, made_up = {"type": "text"}, Note("not learned in a pool: dropped; values: […] keeps it")
     return Entry(column.name, {**fields, **_nullable(column)}, (made_up,))
@@ -199,6 +216,8 @@ def _bounded_kind(kind: str) -> _Kind:
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if fake_place(column.name) == "postcode":  # near each other by their first digits, and too many for a list
+        return {"type": "integer", **_bounds(column)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
@@ -246,7 +265,7 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
         return _code(column)
     if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):
         return _identifier(column)
-    if is_number_of(column.name):
+    if is_number_of(column.name) or names_person(column.name):
         return _identifier(column)
     if is_free_text(column.name):
         return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped"), *_made_up(column)]

@@ -31,7 +31,7 @@ _SECTIONS = {
 
 def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE") -> str:
     """The draft as YAML text that `load_schema` reads."""
-    lines = [*_header(draft, next_command), "", "mare: 1", *_entity(draft), *_calendar(draft), "tables:"]
+    lines = [*_header(draft, next_command), "", "mare: 1", *_marks(draft), *_entity(draft), *_calendar(draft), "tables:"]
     section = None
     for i, table in enumerate(draft.tables):
         if i:
@@ -47,10 +47,10 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={JSON_SCHEMA}"
     yield f"# A draft by `mare init`, from {_printable(draft.source)}."
     if draft.peeked == "types":
-        yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked: true`: `mare fit` refuses it"
+        yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked`: `mare fit` refuses it"
         yield "# until a person has made sure that it is public knowledge and has removed the mark."
     elif draft.peeked == "domains":
-        yield "# VALUES WERE READ to fill in domains. They are marked `peeked: true`: `mare fit` refuses them until a person has"
+        yield "# VALUES WERE READ to fill in domains. They are marked `peeked`: `mare fit` refuses them until a person has"
         yield "# made sure that they are public knowledge and has removed the mark. THIS FILE HOLDS DATA: do not hand it on."
     else:
         yield from (f"# {line}" for line in _wrapped(f"Drafted from names and types alone. {draft.what_was_read}", 0))
@@ -62,6 +62,12 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
     yield f"# For editors that complete and check: mare schemas --json-schema > {JSON_SCHEMA}"
     for note in draft.header:
         yield from (f"# {line}" for line in _wrapped(f"- {_text(note)}", 2))
+
+
+def _marks(draft: Draft) -> Iterator[str]:
+    if draft.marks:
+        comments = [_text(note) for note in draft.mark_notes]
+        yield from _with_comments(f"peeked: {inline([what for what, _ in draft.marks])}", comments, 0)
 
 
 def _entity(draft: Draft) -> Iterator[str]:
@@ -139,6 +145,8 @@ def _printable(text: str) -> str:
 def plain_draft(draft: Draft) -> Plain:
     """As a YAML reader would give it: what the checks look at before anything is written."""
     page: dict[Plain, Plain] = {"mare": 1}
+    if draft.marks:
+        page["peeked"] = [what for what, _ in draft.marks]
     if draft.entity.table is not None:
         page["entity"] = _plain_entity(draft)
     if draft.calendar is not None:
@@ -196,7 +204,7 @@ TOPICS: Mapping[str, str] = {
     "left out": "left out, since nothing says whose rows these are; to keep one, read what stands there",
     "owned": "made anew with whoever refers to it",
     "pools": "pools: made-up rows that are referred to at random; are their numbers plausible?",
-    "caps": "max_rows are round guesses: more rows are cut, and the noise grows with them",
+    "caps": "max_rows are round guesses: more rows are cut, and more than anybody has costs little",
     "orders": "no column says which row comes first: taken in the order of their key, or drawn without looking at each other",
     "per entity": "max_per_entity is a guess: by the caps alone, one entity could have many more rows",
     "nulls": "rows where this is NULL are dropped, if there are any; what to write then stands there",
@@ -210,11 +218,12 @@ TOPICS: Mapping[str, str] = {
     "ids": "ids that lead to no table: made anew, so that equal ones come apart, unless rows that follow each other share them "
     "(runs: true); few of them? type: category, learn: true",
     "codes": "taken for codes, by their names",
+    "pairs": "taken for what a code of the same row is called, and learned with it; may it be anything beside it? learn: true",
     "flags": "taken for 0 and 1 alone",
     "texts": "dates stored as text, read as their format says: is it this one?",
     "positions": "taken for the row's number within its parent; does it count anew? within: […]",
     "ranges": "the scale depends on what is measured; ranges: {…} declares some",
-    "made up": "made-up ranges of pools",
+    "made up": "made-up ranges and values of pools",
     "worked out": "may follow from other values; how to say so stands there",
 }
 """What is asked once, by topic, the most important first."""

@@ -46,6 +46,9 @@ class PublicFacts:
         return date(_CENTURY if lived else max(1, first.year - _LIFE), 1, 1), last
 
 
+Mark = tuple[Literal["types", "links", "entity"], str]
+"""What of the whole file was found by looking, and where."""
+
 Role = Literal["entity", "private", "owned", "pool", "public", "unsettled"]
 """What a table is drafted as. ``unsettled``: nothing decides it, a person must."""
 
@@ -174,6 +177,8 @@ class Draft:
     peeked: Literal["", "types", "domains"] = ""
     roles: Mapping[str, RoleGuess] = field(default_factory=dict)
     what_was_read: str = "No value was read."
+    marks: tuple[Mark, ...] = ()
+    """What of the whole draft stands as it does because values were looked at."""
 
     @property
     def calendar(self) -> tuple[date, date] | None:
@@ -185,7 +190,7 @@ class Draft:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Every note of the draft."""
-        notes = [*self.header, *self.entity.doubts]
+        notes = [*self.header, *self.entity.doubts, *self.mark_notes]
         if self.calendar is not None and self.facts.between is None:
             notes.append(GUESSED_CALENDAR)
         for table in self.tables:
@@ -193,9 +198,26 @@ class Draft:
         return tuple(notes)
 
     @property
+    def mark_notes(self) -> tuple[Note, ...]:
+        """What is asked of the marks together: they stand on one line."""
+        if not self.marks:
+            return ()
+        called = {"types": "types, and what rows show together, of", "links": "keys and links of", "entity": "entity:"}
+        places = "; ".join(f"{called[what]} {where}" for what, where in self.marks)
+        return (
+            review(f"found by looking at the data: {places}. Public knowledge? Then delete this line; a fit refuses it before"),
+        )
+
+    @property
     def to_review(self) -> int:
         """How many things a person should look at."""
         return sum(note.review for note in self.notes)
+
+    @property
+    def untyped(self) -> int:
+        """How many columns nobody knows the type of: the source does not tell."""
+        kept = (table for table in self.tables if not table.ignore)
+        return sum(entry.fields.get("type") == "unknown" for table in kept for entry in table.columns)
 
 
 def _begins_anywhere(entry: Entry) -> bool:

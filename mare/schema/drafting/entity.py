@@ -25,7 +25,7 @@ from .people import (
     personal_traits,
 )
 from .survey import Link, Survey
-from .words import id_stem, is_money, is_time, is_vocabulary, names_stay
+from .words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem
 
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
@@ -47,10 +47,13 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     named = [table.name for table in survey.reflection if not describes_held(table.name, table.columns)]
     if people := {name: rank for name in named if (rank := person_rank(name)) is not None}:
         below = {name: reach(survey, name) for name in people}
+        described = {name: bool(personal_traits(column.name for column in survey.table(name).columns)) for name in people}
+        any_described = any(described[name] for name in people if is_sure(people[name]))
 
         def telling(name: str) -> tuple[bool, bool, int, int, str]:
-            """A word that is sure of people comes first, unless most of what there is leads to somebody else."""
-            sure = is_sure(people[name]) and 2 * below[name] >= max(below.values())
+            """A word that is sure of people comes first, unless most of what there is leads to somebody else, or somebody else is
+            described there: subjects are taught where students have a sex."""
+            sure = is_sure(people[name]) and 2 * below[name] >= max(below.values()) and (described[name] or not any_described)
             return not sure, not below[name], people[name] if sure else -below[name], -below[name], name
 
         table, *others = sorted(people, key=telling)
@@ -283,7 +286,7 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
         return RoleGuess("pool", f"{used.table} refers to it, and {sign}, but nothing leads from it to the entity")
     if traits:
         return RoleGuess("unsettled", f"nothing leads from it to the entity, but {', '.join(traits[:3])} describe people")
-    if person_rank(table) is not None:
+    if person_rank(table) is not None and not _is_taught(survey, table):
         reason = "nothing leads from it to the entity, but it is called after people"
         return RoleGuess("pool", f"{used.table} refers to it; {reason}") if used is not None else RoleGuess("unsettled", reason)
     if is_vocabulary(table):
@@ -291,6 +294,11 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
     if used is not None:
         return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
     return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+def _is_taught(survey: Survey, table: str) -> bool:
+    """What a school calls a subject."""
+    return stem(table) == "subject" and is_at_school(other.name for other in survey.reflection)
 
 
 def _is_shared(survey: Survey, table: str, private: set[str]) -> bool:

@@ -1,5 +1,5 @@
-"""What `--peek-types` and `--peek` fill in. Each filled thing is marked `peeked: true`, which `fit` refuses until a person
-has reviewed it."""
+"""What `--peek-types` and `--peek` fill in. Domains and words are marked where they stand, types and what follows from them
+in one line for the whole draft; `fit` refuses both until a person has reviewed them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _orders(table: ReflectedTable, peeks: Peeks) -> Iterator[ColumnOrder]:
 
 def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:
     if column.kind == "unknown" and peek is not None and peek.kind is not None:
-        return replace(column, kind=peek.kind)
+        return replace(column, kind=peek.kind, nullable=column.nullable and peek.missing is not False)
     return column
 
 
@@ -100,8 +100,10 @@ def with_peeks(
                 guessed_type = column is not None and column.kind == "unknown" and entry.fields["type"] != "unknown"
                 if domain is not None:
                     kind = "domains"
-                if domain is not None or guessed_type:
-                    entry = _marked(entry, domain or {}).with_fields(_reading(entry, peek) if guessed_type else {})
+                reading = _reading(entry, peek) if guessed_type else {}
+                if domain is not None or reading.keys() & _WORDS:
+                    entry = _marked(entry, domain or {})
+                entry = entry.with_fields(reading)
             entries.append(entry)
         filled.append(replace(table, columns=tuple(entries)))
     return filled, kind
@@ -118,33 +120,35 @@ def _coded(entry: Entry, peek: Peek, codes: Collection[tuple[str, ...]]) -> Entr
     )
 
 
+_WORDS = ("nulls", "specials")
+"""Of how values are written, what is a value itself."""
+
+
 def _reading(entry: Entry, peek: Peek) -> Fields:
     """How the values are written, also those that the draft itself has put there."""
     forms = peek.reading.get("format", ())
     return {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
 
 
-def with_marked_structure(draft: Draft, blind: Draft) -> Draft:
-    """Mark what stands otherwise in the draft that was made without the types: an order that only a peeked date gives.
+def with_marks(draft: Draft, blind: Draft, reflection: Reflection, peeks: Peeks) -> Draft:
+    """Mark the types, and what stands otherwise in the draft that was made without them: the entity, a key, an order that only a
+    peeked date gives."""
+    before = {table.name: _structure(table) for table in blind.tables}
+    found = {table for table, column in untyped(reflection) if (table, column) in peeks and peeks[table, column].kind is not None}
+    typed = [table.name for table in draft.tables if table.name in found]
+    linked = [table.name for table in draft.tables if _structure(table) != before.get(table.name)]
+    entity, others = draft.entity, blind.entity
+    meant = [str(entity.node)] if (entity.table, entity.by) != (others.table, others.by) and entity.table is not None else []
+    marks: tuple[tuple[Literal["types", "links", "entity"], list[str]], ...] = (
+        ("types", typed), ("links", linked), ("entity", meant)
+    )  # fmt: skip
+    return replace(draft, marks=tuple((what, ", ".join(places)) for what, places in marks if places))
 
-    Keys have no mark of their own: one that peeking has changed marks the link to the parent.
-    """
-    before = {table.name: table for table in blind.tables}
-    return replace(draft, tables=tuple(_compared(table, before.get(table.name)) for table in draft.tables))
 
-
-def _compared(table: DraftedTable, before: DraftedTable | None) -> DraftedTable:
-    references = {} if before is None else {entry.name: entry.fields for entry in before.references}
-    parent = table.parent
-    same_parent = (
-        before is not None and before.parent is not None and parent is not None and before.parent.fields == parent.fields
-    )
-    if parent is not None and not (same_parent and before is not None and before.key == table.key):
-        parent = parent.with_fields({"peeked": True})
-    marked = tuple(
-        entry if references.get(entry.name) == entry.fields else entry.with_fields({"peeked": True}) for entry in table.references
-    )
-    return replace(table, parent=parent, references=marked)
+def _structure(table: DraftedTable) -> tuple[object, ...]:
+    """What a table is, its key, and where it leads."""
+    references = [(entry.name, entry.fields) for entry in table.references]
+    return table.role, table.key, table.parent.fields if table.parent is not None else None, references
 
 
 def _lacks_first(entry: Entry) -> bool:

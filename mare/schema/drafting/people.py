@@ -178,13 +178,21 @@ def is_sure(rank: int) -> bool:
 
 
 def names_person(column: str) -> bool:
-    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`."""
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, and `Patient` alone."""
     of = id_stem(column)
+    if "".join(words(column)) in _THEMSELVES:
+        return True
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
     )
 
 
+_THEMSELVES = as_set(
+    "patient patientin proband probandin participant respondent customer pupil kunde kundin teilnehmer teilnehmerin eleve "
+    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent"
+)
+"""Words that name whom a row is about where they are a column's whole name. Others may be yes or no (`member`, `resident`), a
+school's subject, a program (`client`)."""
 _PEOPLE_NUMBERED = as_set("id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno")
 
 
@@ -228,6 +236,8 @@ _NAMED_PEOPLE = as_set(
 NAMES = as_set("name nom nombre nome naam navn namn")
 """What anything is called."""
 _TEXT_EXCEPTIONS = as_set("type category class code status group unit method source")
+_TITLES = as_set("contact job academic professional courtesy")
+"""Of whose titles there are a few; a book has one of its own."""
 _FAKES: tuple[tuple[frozenset[str], FakeKind], ...] = (
     (as_set("firstname forename given first prenom vorname voornaam fornavn fornamn imie"), "first_name"),
     (
@@ -273,15 +283,34 @@ def is_free_text(column: str) -> bool:
         return (
             len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
         )
-    return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS)
+    titled = "title" in parts and parts & _TITLES
+    return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS and not titled)
+
+
+def is_title(column: str, columns: Iterable[str]) -> bool:
+    """Whether a bare title is what somebody is addressed with: beside it stands what they are called."""
+    called = {"name", "fullname", "lastname", "surname", "firstname", "familyname", "givenname"}
+    return words(column) == ("title",) and any(
+        "".join(words(name)) in called or {*words(name)} & _NAMED_PEOPLE for name in columns
+    )
+
+
+def is_addressee(column: str, columns: Iterable[str]) -> bool:
+    """Whether a name is that of whoever an address is of: `ship_name` beside `ship_address`."""
+    *whose, last = words(column) or ("",)
+    return bool(whose) and last in NAMES and any(words(name) in ((*whose, "address"), (*whose, "street")) for name in columns)
 
 
 def is_number_of(column: str) -> bool:
     """A text that names one thing or person: `birth_number`, `iban`, `account_to`."""
-    return bool(set(words(column)) & _NAMING) and not set(words(column)) & _TEXT_EXCEPTIONS
+    parts = words(column)
+    named = bool(set(parts) & _NAMING) or (len(parts) > 1 and parts[-1] in _NAMED_BY)
+    return named and not set(parts) & _TEXT_EXCEPTIONS
 
 
 _NAMING = as_set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
+_NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
+"""The same as a last word: a `reference_range` is none."""
 
 
 def is_code(column: str) -> bool:

@@ -58,9 +58,10 @@ _OFTEN_IN_TRIALS = ("ae", "ce", "cm", "ec", "ex", "pr")
 """Words of what one person has many of, and domains of SDTM: events and what was given, at every visit anew."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
-MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
+MEASURED, EVENTS, CHILDREN, FEW, ONE = 1000, 300, 100, 30, 1
 """Round public caps: all that was ever measured of a person, many small events, a list, visits of one person, an extension of the
-parent's row."""
+parent's row. Generous: models scale entities down to what most have, so that what nobody reaches costs little; and a cap that is
+too low cuts rows whatever the budget."""
 
 
 @dataclass(frozen=True)

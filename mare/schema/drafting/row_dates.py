@@ -25,6 +25,14 @@ _BEGINNINGS = (
 """Words of a person's dates that what happens to them hardly precedes."""
 _MADE = ("creat", "insert", "erstellt", "angelegt")
 """Words of when a record was made, which is before it was last changed."""
+_REGISTERED = (*_MADE, "regist", "joined", "signup", "signed", "member", "opened", "anmeld", "inscri", "iscri", "inskriv")
+"""Words of when a person came to be known to whoever keeps the records: what they did there, they did since."""
+_HISTORY = (
+    "histor", "prior", "previous", "past", "condition", "diagnos", "problem", "allerg", "intoleran", "immuni", "vaccin",
+    "illness", "disease", "disorder", "comorbid", "onset", "surger", "operation", "pregnan", "birth", "education", "employ",
+    "residen", "address", "document", "exposure", "anamnes", "vorerkrank", "antecedent",
+)  # fmt: skip
+"""Words of rows that tell what was before somebody was known."""
 _FIRST = ("first", "debut", "hire", "erst", "premier", "primer", "primo", "prima", "eerste")
 """Words of what precedes the last of its kind, and not everything else."""
 _DISEASE = (
@@ -78,6 +86,27 @@ def begins_record(name: str) -> bool:
 def follows_diagnosis(table: str) -> bool:
     """Rows that nobody has before they fell ill: treatments, relapses."""
     return any(word.startswith(_DISEASE) for word in words(table))
+
+
+_ONE_DAY = (("checkin", "arriv"), ("checkout", "depart"))
+"""What happens on the day that was booked for it, or near it."""
+
+
+def is_day_of(name: str, moment: str) -> bool:
+    """Whether a day is booked for what happens at a moment, by their names: a guest checks out on the day of departure."""
+    joined = "".join(words(moment))
+    return any(event in joined and any(word.startswith(day) for word in words(name)) for event, day in _ONE_DAY)
+
+
+def is_registered(name: str) -> bool:
+    """When the record of a person was made: `created_at`, `registered_on`, `member_since`; not when a study took them in."""
+    begins = any(word.startswith(_REGISTERED) for word in words(name)) or "sign_up" in joined_words(name)
+    return begins and begins_record(name)
+
+
+def is_history(table: str) -> bool:
+    """Rows that may tell of a time before somebody was known: what they had and were."""
+    return any(word.startswith(_HISTORY) for word in words(table))
 
 
 def is_exit(name: str) -> bool:

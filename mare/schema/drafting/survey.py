@@ -16,13 +16,15 @@ from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Re
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
-from .people import is_birth, person_rank
+from .people import is_birth, names_person, person_rank
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
 TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 """Of SDTM: as exact as it is known."""
 _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
+_BEFORE_DAYS = ("on", "am", "since", "seit")
+"""Last words of more: `paid_on`, `kunde_seit`."""
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
 
 Written = str | tuple[str, ...]
@@ -57,7 +59,12 @@ def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
     # `start_time` may be a time of day; `charttime` and `created_at` are moments.
     if parts[-1] in _MOMENTS or (len(parts[-1]) > 4 and parts[-1].endswith("time")):
         return "datetime" if column.max_length is None or column.max_length >= 19 else None
-    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    named = (
+        parts[-1] in _DAYS
+        or (len(parts) > 1 and parts[-1] in _BEFORE_DAYS)
+        or parts[-1].endswith(("date", "datum"))
+        or parts[0] in ("date", "fecha")
+    )
     # `data` and `dato` are dates in some languages and anything in others; of a birth they are dates.
     return "date" if named or (is_birth(column.name) and (parts[0] == "data" or parts[-1].endswith("dato"))) else None
 
@@ -272,7 +279,8 @@ def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, k
         bare = theirs in BARE
         same = mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs)
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
-        mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
+        once = _holds_people(target, column.name) and not _holds_people(table, column.name)
+        mistaken = own and (bare or stem(table.name) in named_by or (stem(target.name) not in named_by and not once))
         mistaken |= is_common(column.name) and stem(target.name) != mine[0]
         mistaken |= column.autoincrement  # its own number, whatever else is part of its key
         if same and not mistaken and target.name != table.name and _fits(column, key):
@@ -293,6 +301,11 @@ def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners
             names = {stem(target.name), without_prefix(target.name)}
             if names & named_by or last in names:
                 yield target.name, key.name
+
+
+def _holds_people(table: ReflectedTable, column: str) -> bool:
+    """Whether an id of people is that of this table's: whoever else has one row for each of them refers to it."""
+    return names_person(column) and person_rank(table.name) is not None
 
 
 def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:
@@ -319,6 +332,9 @@ def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[R
     """One of several vocabularies with such a key: the one that shares a word with this table. A vocabulary for
     something else (`d_labitems` for `outputevents`) is worse than none."""
     targets = list(dict.fromkeys(targets))
+    people = [t for t in targets if column is not None and _holds_people(t, column.name)]
+    if len(people) == 1 and len(targets) > 1:
+        return people[0]
     called = [t for t in targets if column is None or stem(t.name) in names_of(id_stem(column.name) or "-")]
     if len(called) == 1:
         return called[0]

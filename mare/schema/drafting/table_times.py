@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .drafted import FieldValue, Note
+from mare.schema.reflection import ReflectedColumn
+
+from .drafted import FieldValue, Note, review
 from .families import Family
 from .people import is_birth, is_death
 from .relationships import is_age_of_row, is_event, item_column, order_column, tells_apart
-from .row_dates import is_year
+from .row_dates import DAYS, is_day_of, is_year
 from .survey import Survey
-from .time_order import after_above, death_of, relative_times, settles, start_of, unordered_times
-from .words import counts_visits, is_place, is_position, is_round
+from .time_order import after_above, is_part, main_interval, relative_times, settles, start_of, unordered_times
+from .words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round
 
 
 def tied_times(
@@ -43,8 +45,14 @@ def tied_times(
         if name not in times and name in (dated := relative_times(described, name, family.depth, survey.facts, above)):
             times[name] = dated[name]
     first = order_column(survey, table, parent.columns) if order is None else None
-    if above is not None and first is not None and first not in times:
+    if first is not None and first not in times and is_death(first) and (told := _death_above(survey, family)) is not None:
+        low, high = survey.facts.calendar  # for those of whom nothing is told there
+        known: dict[str, FieldValue] = {} if survey.facts.between is not None else {"min": low, "max": high}
+        times[first] = {**known, "around": told, "within": "365d"}, (review(f"the day that {told} tells, too?", "times"),)
+    elif above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
+    if order is None:
+        times |= _on_days_above(survey, table, parent.target)
     happened = described.column(order or first or "")
     if happened is not None and happened.name in times:
         fields, notes = times[happened.name]
@@ -58,13 +66,67 @@ def tied_times(
             # Where noise makes too many rows for the time there is, to hold them before it costs more than it gives.
             words = f"never after it in all rows that were looked at: before: parent.{ends} keeps that, at a price"
             notes = (*notes, Note(words))
-        death = _death_above(survey, family, table)
-        after = {name: value for name, value in fields.items() if name == "after"}
-        times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
+        times[happened.name] = fields, notes
+    times |= _held_above(survey, table, family, times, happened.name if happened is not None else None)
     if happened is not None and is_year(happened) and happened.name in times:
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
+
+
+def _on_days_above(survey: Survey, table: str, above: str) -> _Times:
+    """What happens near a day that was booked for it, in the row above."""
+    days = [c.name for c in survey.table(above).columns if c.kind in DAYS] if survey.reflection.table(above) is not None else []
+    on = {c.name: day for c in survey.table(table).columns if c.kind in DAYS for day in days if is_day_of(day, c.name)}
+    note = "on {day} of {above}, or near it, by their names"
+    return {
+        name: ({"around": f"parent.{day}", "within": "365d"}, (review(note.format(day=day, above=above), "times"),))
+        for name, day in on.items()
+    }
+
+
+_Times = dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]
+
+
+def _held_above(survey: Survey, table: str, family: Family, times: _Times, happened: str | None) -> _Times:
+    """When rows happen, and the ends that follow that: not after what they are a part of has ended, and not after a death."""
+    death, described = None if settles(table) else _death_above(survey, family), survey.table(table)
+    whole = _whole_above(survey, table, family) if happened is not None and survey.seen(table, happened).ends is None else None
+    if whole is not None and death is not None and whole[1].nullable:
+        whole = None  # what nobody has ended may go on to the death
+    last, held = death if whole is None else f"parent.{whole[1].name}", _Times()
+    if last is None:
+        return held
+    for name in _in_order(times, happened):
+        (fields, notes), column = times[name], described.column(name)
+        follows = fields.get("after")
+        bounded = name == happened or (follows in held and is_end(name) and not is_beside_calendar(name))
+        if column is None or column.kind not in DAYS or not bounded or not {"before", "around", "determined"}.isdisjoint(fields):
+            continue
+        after: dict[str, FieldValue] = {} if follows is None else {"after": follows}
+        held[name] = {**after, "before": last, **fields}, notes
+        if whole is not None and name == happened:
+            note = review(f"a part of {family.ancestors[0]}, so never after {last}; some are? Remove before:", "times")
+            held[name] = held[name][0], (*notes, note)
+    return held
+
+
+def _in_order(times: _Times, happened: str | None) -> list[str]:
+    """What others follow comes before them."""
+    names = [name for name in times if name != happened]
+    return [*([happened] if happened in times else []), *names]
+
+
+def _whole_above(survey: Survey, table: str, family: Family) -> tuple[ReflectedColumn, ReflectedColumn] | None:
+    """The interval of the row above that the rows of a table are parts of: sessions of a course, moves within an admission."""
+    above = survey.reflection.table(family.ancestors[0])
+    if above is None or family.depth < 2 or not is_part(table):
+        return None
+    interval = main_interval(above, order_column(survey, above.name, ()))
+    start, end = (above.column(name) for name in interval) if interval is not None else (None, None)
+    if start is None or end is None or not {start.kind, end.kind} <= DAYS or is_beside_calendar(end.name):
+        return None
+    return start, end
 
 
 def _apart(fields: Mapping[str, FieldValue], order: str, end: str | None) -> Mapping[str, FieldValue]:
@@ -73,12 +135,13 @@ def _apart(fields: Mapping[str, FieldValue], order: str, end: str | None) -> Map
     return {**fields, "after": f"previous.{end}"} if apart else fields
 
 
-def _death_above(survey: Survey, family: Family, below: str) -> str | None:
+def _death_above(survey: Survey, family: Family) -> str | None:
     """When whoever the rows are about died, as an anchor."""
     for steps, name in enumerate(family.ancestors):
         table = survey.reflection.table(name)
-        if table is not None and (death := death_of(table, below)) is not None:
-            return f"{'parent' if steps == 0 else name}.{death}"
+        died = [c.name for c in table.columns if c.kind in DAYS and is_death(c.name)] if table is not None else []
+        if died:
+            return f"{'parent' if steps == 0 else name}.{died[0]}"
     return None
 
 

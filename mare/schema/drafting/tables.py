@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
@@ -41,7 +42,7 @@ from .words import (
     words,
 )
 
-LARGE, MANY = 500, 100
+LARGE, MANY = 1000, 300
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
 them."""
 _POOL_ROWS = 20
@@ -81,7 +82,8 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
         # They are as made up as the rest, but nobody leaves before they came.
         tied = relative_times(survey.table(table), None, 1, survey.facts)
         times = {name: to for name, to in tied.items() if "after" in to[0] and not is_birth(str(to[0]["after"]))}
-        made = [draft_pool_column(column, survey.facts) for column in free_columns(survey, table)]
+        names = [column.name for column in survey.table(table).columns]
+        made = [draft_pool_column(column, survey.facts, names) for column in free_columns(survey, table)]
         made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
@@ -154,7 +156,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     if relationship.max_rows > 1:
         notes.append(
             review(
-                f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it",
+                f"max_rows: {relationship.max_rows} is a round guess: more rows are cut, and more than anybody has costs little",
                 "caps",
                 str(relationship.max_rows),
             )
@@ -248,6 +250,7 @@ def draft_columns(
     times = tied_times(survey, table, family, order)
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
+    names = [column.name for column in described.columns]
     alone = {names[0] for names in described.uniques if len(names) == 1}
     alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
@@ -256,7 +259,8 @@ def draft_columns(
         if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name, order):
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
-            entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
+            sole, part = column.name in alone, column.name in survey.keys[table]
+            entry = draft_column(column, survey.facts, beside=names, of_people=family is None, unique=sole, in_key=part)
         meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
         if meant is not None or (column.name == item and entry.fields["type"] == "identifier"):
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
@@ -285,6 +289,8 @@ def draft_columns(
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
+    ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
+    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 
@@ -361,6 +367,15 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             source = target.column(entry.name) if target is not None else None
             one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
             if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
+                found: dict[str, FieldValue] = {"table": link.target, "column": source.name, "by": link.columns[0]}
+                if (
+                    is_name(entry.name)
+                    and "learn" in entry.fields
+                    and (not survey.may_be_null(link) or "nullable" in entry.fields)
+                ):
+                    why = review(f"what {link.target} calls it, by its name?", "worked out")
+                    kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
+                    return Entry(entry.name, kept, (why,)).with_fields({"determined": {"lookup": found}})
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))
@@ -381,7 +396,7 @@ def _during(survey: Survey, entry: Entry, family: Family | None, order: str | No
     """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
     if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
         return entry
-    if survey.reflection.table(family.parent.target) is None:
+    if survey.reflection.table(family.parent.target) is None or str(entry.fields.get("before", "")).startswith("parent."):
         return entry
     interval = main_interval(survey.table(family.parent.target))
     if interval is None:

@@ -16,14 +16,16 @@ from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
 from .row_dates import (
-    DAYS,
     begins_record,
     earlier_in_row,
     follows_diagnosis,
+    is_day_of,
     is_diagnosis,
     is_exit,
     is_hiring,
+    is_history,
     is_made,
+    is_registered,
     is_year,
     joined_words,
 )
@@ -68,7 +70,7 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
     pairs = [(order.before, order.after) for order in table.orders if not order.seen]
     ends = {end for _, end in pairs}
-    guests = any(counts_nights(column.name) for column in table.columns)
+    guests = any(counts_nights(column.name) for column in table.columns) or _has_guests(table.name)
     times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
         for end in times:
@@ -76,6 +78,14 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
                 pairs.append((start.name, end.name))
                 ends.add(end.name)
     return tuple(pairs)
+
+
+def _has_guests(table: str) -> bool:
+    parts = words(table)
+    return any(word.startswith(_BOOKED) for word in parts) and not any(word.startswith(_FLIGHTS) for word in parts)
+
+
+_BOOKED, _FLIGHTS = ("booking", "reserv", "stay", "hotel", "lodg"), ("flight", "air", "train", "bus", "ticket", "leg")
 
 
 def _stays(start: ReflectedColumn, end: ReflectedColumn) -> bool:
@@ -111,6 +121,7 @@ def relative_times(
     for rule in table.orders:
         if rule.seen:
             tied |= _as_seen(table, rule, order, tied, depth, facts)
+    tied |= _booked_days(table, order, tied)
     moments = [*_moments(table), *(column for column in table.columns if is_year(column))]
     for column in moments:
         earlier = earlier_in_row(moments, column, order) if column.name not in (*tied, order) else None
@@ -127,6 +138,22 @@ def relative_times(
     for twin in twins(table).values():
         tied[twin.name] = (twin.fields, (Note(f"the day of {twin.of}, by its name" if twin.is_day else f"within {twin.of}"),))
     return tied
+
+
+def _booked_days(table: ReflectedTable, order: str | None, tied: Tied) -> Tied:
+    """Days near what happens on them, or that near the day, where the day orders rows or the other may be missing."""
+    booked: Tied = {}
+    for day in _moments(table):
+        for moment in _moments(table):
+            if day.name == moment.name or not is_day_of(day.name, moment.name):
+                continue
+            checked = any(rule.after == day.name and not rule.seen for rule in table.orders)
+            leads = day.name == order or checked or (moment.nullable and not day.nullable)
+            near, other = (moment, day) if leads else (day, moment)
+            if near.name != order and not _leads_to(tied, other.name, near.name):
+                note = review(f"{'when' if leads else 'the day'} of {other.name}, or near it, by their names", "times")
+                booked[near.name] = {"around": other.name, "within": "365d"}, (note,)
+    return booked
 
 
 def _record(table: ReflectedTable) -> str | None:
@@ -173,12 +200,14 @@ def _leads_to(tied: Tied, start: str, column: str) -> bool:
 
 
 def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool, below: str) -> str | None:
-    """The time that a row begins at: what the first row of a child (``below``) may follow. Of a person: the birth, or what a
-    record of them begins with. Never NULL."""
+    """The time that a row begins at: what the first row of a child (``below``) may follow. Of a person: when they were
+    registered, the birth, or what a record of them begins with. Never NULL."""
     known = [column for column in table.columns if not (column.nullable and tells_nullability)]
     moments = [column.name for column in known if column.kind in ("date", "datetime")]
     began = [name for name in moments if (is_diagnosis(name) and follows_diagnosis(below)) or is_hiring(name)]
     births = began or [name for name in moments if is_birth(name)]
+    if births and not began and not is_history(below):
+        births = [name for name in moments if is_registered(name)][:1] or births
     interval = main_interval(table, order)
     starts = births or [name for name in (interval[0] if interval else None, order) if name in moments]
     starts = starts or [name for name in moments if begins_record(name)]
@@ -202,8 +231,9 @@ def _after(
     fields: dict[str, FieldValue] = {"after": start}
     if not numeric:
         life = is_birth(start)
-        beside = is_beside_calendar(end)
-        future = _FUTURE if beside and not is_before_calendar(end) and not is_stored(end) else 0
+        past = is_before_calendar(end, of_people=depth == 0) and not is_stored(end)
+        beside = past or is_beside_calendar(end)
+        future = _FUTURE if beside and not past and not is_stored(end) else 0
         lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
@@ -280,17 +310,23 @@ def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
 
 
-def death_of(table: ReflectedTable, below: str) -> str | None:
-    """When the people of a table died: nothing of theirs is later, but for what is settled then (``below``)."""
-    deaths = [column.name for column in table.columns if column.kind in DAYS and is_death(column.name)]
-    return deaths[0] if deaths and not settles(below) else None
-
-
 def settles(table: str) -> bool:
-    """Whether rows may well tell what was done after a death: bills that were paid, honours that were given."""
+    """Whether rows of a table may well tell what was done after a death: bills that were paid, honours that were given."""
     return any(word.startswith(_SETTLED) for word in words(table)) or is_death(table) or is_money(table)
 
 
+def is_part(table: str) -> bool:
+    """Whether rows are parts of what they belong to, by their name: a session of a course. A result, a bill or a prescription may
+    well come before it or after it."""
+    return any(word.startswith(_PARTS) for word in words(table)) and not settles(table)
+
+
+_PARTS = (
+    "session", "dose", "dosing", "fraction", "cycle", "administ", "infusion", "transfer", "move", "ward", "bed", "stay", "icu",
+    "round", "lesson", "class", "attendance", "shift", "leg", "segment", "trip", "night", "usage", "service", "treatment",
+    "activit", "step", "phase", "stage", "sitzung", "seance", "sesion", "sessao",
+)  # fmt: skip
+"""Words of what happens while something else goes on."""
 _SETTLED = (
     "claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause", "hall", "honour", "honor",
 )  # fmt: skip

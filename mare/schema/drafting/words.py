@@ -284,12 +284,18 @@ _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
     "thru", "require", "next", "deadline",
 )  # fmt: skip
-_BEFORE = ("hire", "hiring", "founded", "since", "stock", "manufactur", "built", "launch", "publish")
+_BEFORE = (
+    "hire", "hiring", "founded", "since", "seit", "join", "signup", "eintritt", "beitritt", "stock", "manufactur", "built",
+    "launch", "publish",
+)  # fmt: skip
+_BEFORE_OF_PEOPLE = ("regist", "creat", "open", "anmeld", "angelegt", "eroffn", "inscri", "iscri")
 
 
-def is_before_calendar(column: str) -> bool:
-    """A date that may well lie before what the data is about, and hardly after it: when somebody was hired."""
-    return any(word.startswith(_BEFORE) for word in words(column))
+def is_before_calendar(column: str, *, of_people: bool = False) -> bool:
+    """A date that may well lie before what the data is about, and hardly after it: when somebody was hired. ``of_people``: it
+    stands in their own table: who is met in the data may have registered years ago."""
+    begins = (*_BEFORE, *_BEFORE_OF_PEOPLE) if of_people else _BEFORE
+    return any(word.startswith(begins) for word in words(column))
 
 
 def is_stored(column: str) -> bool:

@@ -12,8 +12,8 @@ from time import monotonic, sleep
 
 import pytest
 
-from mare.cli import stopping
-from mare.cli.stopping import stoppable
+from mare.cli import app as stopping
+from mare.cli.app import stoppable
 from mare.errors import SourceError
 from mare.files import hold_folder
 

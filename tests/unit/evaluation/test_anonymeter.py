@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mare.evaluation.features import Features, joined
 from mare.evaluation.rates import excess, share
-from mare.evaluation.risk.attacks import Attack
+from mare.evaluation.risk.attacks import Attack, Game
 from mare.evaluation.risk.three_risks import inference, linkability, singling_out
+from mare.evaluation.vectors import Features, joined
 from tests.people import people
 
 pytestmark = pytest.mark.slow
@@ -69,14 +69,18 @@ def test_linkability_and_inference_succeed_as_often() -> None:
     linked = evaluators.LinkabilityEvaluator(
         ori, syn, (KNOWN[:3], ["weight", *KNOWN[3:]]), n_attacks=400, n_neighbors=3, control=con
     )
-    same(linkability(real, made, control, ([0, 1, 2], [3, 4, 5]), neighbours=3), linked.evaluate(n_jobs=1).results(), within=0.02)
+    same(
+        linkability(Game(real, made, control), ([0, 1, 2], [3, 4, 5]), neighbours=3),
+        linked.evaluate(n_jobs=1).results(),
+        within=0.02,
+    )
     for secret, column in (("city", 4), ("weight", 3)):
         known = [name for name in ori.columns if name != secret]
         inferred = evaluators.InferenceEvaluator(
             ori, syn, known, secret, regression=secret == "weight", n_attacks=400, control=con
         )
         others = [c for c in range(6) if c != column]
-        same(inference(real, made, control, column, others), inferred.evaluate(n_jobs=1).results(), within=0.02)
+        same(inference(Game(real, made, control), column, others), inferred.evaluate(n_jobs=1).results(), within=0.02)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -88,4 +92,4 @@ def test_singling_out_succeeds_about_as_often() -> None:
     for columns in (1, 3):
         theirs = evaluators.SinglingOutEvaluator(ori, syn, n_attacks=300, n_cols=columns, control=con)
         found = theirs.evaluate(mode="univariate" if columns == 1 else "multivariate").results()
-        same(singling_out(real, made, control, columns=columns, statements=300), found, within=0.1)
+        same(singling_out(Game(real, made, control), columns=columns, statements=300), found, within=0.1)

@@ -154,9 +154,11 @@ def _odd() -> dict[str, Frames]:
         "visits": plain["visits"].assign(ward="x", cost=0.0),
     }
     empty = {"patients": plain["patients"], "visits": plain["visits"].head(0)}
+    infinite = {"patients": plain["patients"].assign(age=np.inf), "visits": plain["visits"].assign(cost=-np.inf)}
     return {
         "codes": codes,
         "nulls": nulls,
+        "infinite": infinite,
         "constant": constant,
         "no visits": empty,
         "one": hospital(1, 2),
@@ -164,7 +166,7 @@ def _odd() -> dict[str, Frames]:
     }
 
 
-QUICK = ("codes", "nulls", "nobody")
+QUICK = ("codes", "nulls", "infinite", "nobody")
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=[] if case in QUICK else [pytest.mark.slow]) for case in _odd()])

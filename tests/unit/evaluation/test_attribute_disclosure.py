@@ -8,9 +8,9 @@ from math import exp, lgamma, log
 import numpy as np
 import pytest
 
-from mare.evaluation.features import Feature, Features, joined
 from mare.evaluation.risk.attribute import average_disclosure, disclosure_by_epsilon, disclosures, outlier
 from mare.evaluation.risk.predictive import PRIOR_PRECISION, PRIOR_SCALE, PRIOR_SHAPE
+from mare.evaluation.vectors import Feature, Features, joined
 
 
 def features(**columns: list[float] | np.ndarray) -> Features:

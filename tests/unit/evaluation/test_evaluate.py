@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_rules_of_the_schema_are_checked_one_by_one() -> None:
     assert rows(found, "unseen", "patients.sex") == 2
     assert rows(found, "beyond", "patients.age") >= 1
     told = verdict(found)
-    assert "patients.sex is none of the declared values: 2 of" in told
+    assert re.search(r"patients.sex is none of the declared values +2 of", told)
 
 
 def test_caps_endings_and_shared_values() -> None:
@@ -139,7 +140,7 @@ def test_copied_entities_show_beside_a_holdout() -> None:
 def test_a_table_that_a_side_lacks_or_that_is_empty_is_named() -> None:
     without = {name: frame for name, frame in MADE.items() if name != "takes"}
     found = held_against(without)
-    assert any("have no table 'takes'" in warning for warning in found.warnings)
+    assert any("the table 'takes' of the synthetic rows is not there" in warning for warning in found.warnings)
     assert next(c for c in found.columns if c.name == "dose").tvd["synthetic"] == 1
     empty = held_against(changed(MADE, "takes", lambda f: f.head(0)))
     assert any("the table 'takes' of the synthetic rows is empty" in warning for warning in empty.warnings)
@@ -157,7 +158,7 @@ def test_types_that_differ_are_read_as_the_schema_says_or_named() -> None:
 
 
 def test_a_side_without_a_single_row_of_the_schema_is_refused_in_words() -> None:
-    with pytest.raises(MareError, match="hold not one row"):
+    with pytest.raises(MareError, match="is not one row"):
         mare.evaluate(clinic_schema(), REAL, {"something": pd.DataFrame({"a": [1]})})
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import mare
-from mare.evaluation.risk.games import play_linkability
+from mare.evaluation.risk.membership import play_linkability
 from mare.evaluation.sides import Side, read_side
 from mare.schema.loading import load_schema
 

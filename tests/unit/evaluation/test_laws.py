@@ -11,6 +11,7 @@ from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.verdict import verdict
 from mare.schema import Schema
 from mare.schema.loading import load_schema
+from tests.plain import plainly
 
 WORLD = """
 mare: 1
@@ -89,10 +90,10 @@ def test_rows_that_keep_everything_break_nothing_and_it_is_said_what_was_looked_
     found = mare.evaluate(schema, world(), world(seed=4))
     assert found.unlawful == ()
     assert found.looked_at["law"] >= 8
-    said = verdict(found)
+    said = plainly(verdict(found))
     rules = "4 references, 2 keys, 10 columns without NULL, 10 domains, 3 caps"
     assert f"No rule of the schema is broken: {rules} were looked at." in said
-    assert f"the synthetic ones keep too: {found.looked_at['law']} orders, equal columns, ties of columns" in said
+    assert f"What the real rows always keep is kept: {found.looked_at['law']} orders, equal columns, ties of columns" in said
 
 
 def test_a_visit_after_death_is_told_though_no_schema_forbids_it(schema: Schema) -> None:
@@ -101,7 +102,7 @@ def test_a_visit_after_death_is_told_though_no_schema_forbids_it(schema: Schema)
     found = mare.evaluate(schema, world(), {**made, "visits": late})
     assert unlawful(found)["visits.seen is after deaths.died"] == 1.0
     assert unlawful(found)["visits.seen differs from seen_on"] == 1.0
-    assert "visits.seen is after deaths.died in 100.0% of 180 rows, never in the real ones" in verdict(found)
+    assert "visits.seen is after deaths.died 180 of 180 0 of" in plainly(verdict(found))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,9 @@ def test_hours_weekdays_and_months_are_compared_and_nights_are_told(schema: Sche
     expected = world()["visits"].seen.dt.day_of_week.value_counts().sort_index().tolist()
     assert columns["visits", "weekday of seen"].counts["real"].tolist() == expected
     assert columns["visits", "month of seen"].counts["real"].sum() == len(world()["visits"])
-    assert "The hour of seen in visits is spread otherwise: distance 1.00 (03: 100.0%, 0.0% in the real rows)" in verdict(found)
+    assert "The hour of seen in visits is spread otherwise: distance 1.00 (03: 100.0%, 0.0% in the real rows)" in plainly(
+        verdict(found)
+    )
     assert "hour of seen" not in {column.name for column in found.worst_columns(99)}
 
 
@@ -157,7 +160,7 @@ def test_pairs_along_references_and_between_siblings_are_compared(schema: Schema
     assert ("people", "died of the last deaths", "region of the last visits") not in linked  # points in time are not paired
     assert all(pair.column != "code" for pair in linked.values())
     assert found.means["synthetic"]["linked"].v_error > 0.1
-    assert "pairs of siblings and references" in verdict(found)
+    assert "pairs of siblings and" in verdict(found)
 
 
 SIBLINGS = """

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.features import Features, joined
-from mare.evaluation.risk.games import linkability_game, summaries
-from mare.evaluation.risk.membership import distance_to_closest_record, membership
+from mare.evaluation.risk.attacks import Game
+from mare.evaluation.risk.membership import distance_to_closest_record, linkability_game, membership, summaries
+from mare.evaluation.vectors import Features, joined
 from tests.people import drawn_apart, people, vectors
 
 
 def test_copies_tell_members_from_others() -> None:
     real, holdout = people(300, 1), people(300, 2)
-    everybody, unusual = membership(real, real, holdout)
+    everybody, unusual = membership(Game(real, real, holdout))
     assert everybody.verdict == unusual.verdict == "above the baseline"
-    closest = distance_to_closest_record(real, real, holdout)
+    closest = distance_to_closest_record(Game(real, real, holdout))
     assert closest.verdict == "above the baseline"
     assert closest.details["exactly a member"] == 1
     assert closest.details["exactly one of the hold-out"] == 0
@@ -24,8 +24,8 @@ def test_copies_tell_members_from_others() -> None:
 def test_a_copy_of_one_in_five_is_enough() -> None:
     real, holdout = people(500, 1), people(500, 2)
     made = joined([real.take(np.arange(100)), people(400, 3)])
-    assert membership(real, made, holdout)[0].verdict == "above the baseline"
-    assert distance_to_closest_record(real, made, holdout).verdict == "above the baseline"
+    assert next(membership(Game(real, made, holdout))).verdict == "above the baseline"
+    assert distance_to_closest_record(Game(real, made, holdout)).verdict == "above the baseline"
 
 
 def test_people_who_are_alike_are_called_a_leak_no_more_often_than_said() -> None:
@@ -33,7 +33,10 @@ def test_people_who_are_alike_are_called_a_leak_no_more_often_than_said() -> Non
     wrong = {"membership": 0, "distance to the closest record": 0}
     for seed in range(100):
         real, holdout, made = (people(120, 3 * seed + each) for each in range(3))
-        for attack in (membership(real, made, holdout, seed=seed)[0], distance_to_closest_record(real, made, holdout, seed=seed)):
+        for attack in (
+            next(membership(Game(real, made, holdout, seed=seed))),
+            distance_to_closest_record(Game(real, made, holdout, seed=seed)),
+        ):
             wrong[attack.kind] += attack.verdict == "above the baseline"
     assert max(wrong.values()) <= 8
 
@@ -41,7 +44,7 @@ def test_people_who_are_alike_are_called_a_leak_no_more_often_than_said() -> Non
 def test_a_hold_out_of_another_size_is_no_advantage() -> None:
     real, made = people(600, 1), people(300, 3)
     for size in (60, 900):
-        attack = distance_to_closest_record(real, made, people(size, 2))
+        attack = distance_to_closest_record(Game(real, made, people(size, 2)))
         assert attack.excess.lower < 0 < attack.excess.upper
 
 
@@ -50,7 +53,7 @@ def test_next_to_nobody_is_no_obstacle(rows: int) -> None:
     some = people(5, 1)
     few = some.take(np.arange(rows))
     for real, made, holdout in ((few, some, some), (some, few, some), (some, some, few)):
-        for attack in (*membership(real, made, holdout), distance_to_closest_record(real, made, holdout)):
+        for attack in (*membership(Game(real, made, holdout)), distance_to_closest_record(Game(real, made, holdout))):
             assert attack.verdict in ("too wide to say", "not measured", "no sign", "above the baseline")
             assert attack.to_json()["against"]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mare.evaluation.rates import Rate, excess, mean, share, shared_confidence
-from mare.evaluation.risk.attacks import counted
+from mare.evaluation.risk.attacks import Game
+from tests.people import vectors
 
 
 def test_a_share_has_wilsons_interval() -> None:
@@ -60,5 +61,6 @@ def test_intervals_that_must_hold_together_are_wider() -> None:
 def test_who_guesses_better_is_shown_nothing() -> None:
     """27 % right, 24 % of the hold-out, 33 % by guessing: whoever attacks so learns nothing."""
     right, others, guessed = (np.arange(20_000) < 20_000 * part for part in (0.27, 0.24, 0.33))
-    assert counted("inference", "age", right, guessed, others).verdict == "no sign"
-    assert counted("inference", "age", right, others, others).verdict == "above the baseline"
+    game = Game(vectors(age=[1.0]), vectors(age=[1.0]))
+    assert game.counted("inference", "age", [right, others], guessed).verdict == "no sign"
+    assert game.counted("inference", "age", [right, others], others).verdict == "above the baseline"

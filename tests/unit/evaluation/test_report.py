@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mare
-from mare.audit.words import audit_document
+from mare.audit.report import audit_document
 from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.fidelity.bins import as_dates
 from mare.evaluation.measured import Closeness, ColumnFidelity, PairFidelity, PairKind, PairMeans

@@ -70,7 +70,7 @@ def test_a_missing_table_is_empty_and_said() -> None:
     side = read_side(clinic_schema(), {name: frame for name, frame in SMALL.items() if name != "takes"})
     assert side.tables["takes"].num_rows == 0
     assert side.missing == {"takes"}
-    assert side.notes["not there"] == ("takes",)
+    assert side.notes["not there"] == ["takes"]
 
 
 def test_a_missing_column_is_null_and_said_and_a_missing_key_costs_the_table() -> None:

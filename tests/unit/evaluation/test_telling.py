@@ -9,6 +9,7 @@ import pandas as pd
 import mare
 from mare.evaluation.verdict import verdict
 from mare.schema.loading import load_schema
+from tests.plain import plainly
 
 TOWNS = """
 mare: 1
@@ -37,7 +38,7 @@ def test_values_that_are_rare_are_not_all_alike() -> None:
     columns = {name: next(c for c in found.columns if c.name == "town") for name, found in towns.items()}
     assert columns["few"].tvd["synthetic"] < 0.5 < 0.7 < columns["few"].distance["synthetic"]
     assert columns["all"].distance["synthetic"] < columns["all"].chance + 0.05
-    said = verdict(towns["few"])
+    said = plainly(verdict(towns["few"]))
     assert "people.town has 100 different values; as many real rows have 399" in said
     assert "people.town has" not in verdict(towns["all"])
     assert "Rare values are missing: people.town has 100" in towns["few"].to_html()
@@ -73,7 +74,7 @@ def test_a_table_of_five_rows_rules_no_mean_and_is_named() -> None:
     assert found.one_way["synthetic"] < 0.1
     assert all(pair.table == "people" for pair in found.worst_pairs(99))
     assert all(column.table == "people" for column in found.worst_columns(99))
-    assert "Too few real rows (below 50) to be judged, and in no mean: regions" in verdict(found)
+    assert "Too few real rows (below 50) to be judged, and in no mean: regions" in plainly(verdict(found))
     assert any(pair.table == "regions" for pair in found.pairs)
 
 

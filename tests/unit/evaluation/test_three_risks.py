@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.features import Features, nearest
+from mare.evaluation.risk.attacks import Game
 from mare.evaluation.risk.three_risks import inference, linkability, singling_out
+from mare.evaluation.vectors import Features, nearest
 from tests.people import drawn_apart, people, vectors
 
 
@@ -22,36 +23,36 @@ def test_the_distance_is_gowers() -> None:
 def test_a_statement_singles_out_who_is_alone_with_it() -> None:
     synthetic = vectors(age=np.array([10.0, 20.0, 20.0, 99.0]), rare=[0, 0, 0, 1])
     alike = vectors(age=np.array([10.0, 20.0, 20.0, 99.0]), rare=[0, 0, 0, 1])
-    found = singling_out(alike, synthetic, None)
+    found = singling_out(Game(alike, synthetic, None))
     assert found.success.n == 5  # age <= 10, age = 10, age >= 99, age = 99, rare = 1
     assert found.success.upper == pytest.approx(1.0)
     nobody = vectors(age=np.array([20.0, 20.0, 20.0, 20.0]), rare=[0, 0, 0, 0])
-    assert singling_out(nobody, synthetic, None).success.lower == pytest.approx(0)
+    assert singling_out(Game(nobody, synthetic, None)).success.lower == pytest.approx(0)
 
 
 def test_halves_are_linked_when_they_have_a_neighbour_in_common() -> None:
     real = vectors(a=np.array([0.0, 1.0]), b=np.array([0.0, 1.0]))
     crossed = vectors(a=np.array([0.0, 1.0]), b=np.array([1.0, 0.0]))
-    assert linkability(real, real, None, ([0], [1])).success.value > 0.5
-    assert linkability(real, crossed, None, ([0], [1])).success.value < 0.5
-    assert linkability(real, crossed, None, ([0], [1]), neighbours=2).success.value > 0.5
+    assert linkability(Game(real, real, None), ([0], [1])).success.value > 0.5
+    assert linkability(Game(real, crossed, None), ([0], [1])).success.value < 0.5
+    assert linkability(Game(real, crossed, None), ([0], [1]), neighbours=2).success.value > 0.5
 
 
 def test_a_secret_is_inferred_from_the_nearest() -> None:
     synthetic = vectors(age=np.array([1.0, 9.0]), dose=np.array([100.0, 50.0]), drug=[3, 4])
     real = vectors(age=np.array([2.0, 8.0, 8.0]), dose=np.array([104.0, 60.0, np.nan]), drug=[3, 4, 3])
-    assert inference(real, synthetic, None, 2, [0]).success.n == 3
-    hits = inference(real, synthetic, None, 2, [0]).success, inference(real, synthetic, None, 1, [0]).success
+    assert inference(Game(real, synthetic, None), 2, [0]).success.n == 3
+    hits = inference(Game(real, synthetic, None), 2, [0]).success, inference(Game(real, synthetic, None), 1, [0]).success
     assert [round((rate.value - 0.5) * (3 + 3.8415) / 3 + 0.5, 3) for rate in hits] == [0.667, 0.333]  # 2 of 3; 104 is near 100
 
 
 def _attacks(real: Features, synthetic: Features, control: Features) -> list[object]:
     halves = ([0, 1, 2], [3, 4, 5])
     return [
-        singling_out(real, synthetic, control),
-        singling_out(real, synthetic, control, columns=3),
-        linkability(real, synthetic, control, halves),
-        inference(real, synthetic, control, 3, [0, 1, 2, 4, 5]),
+        singling_out(Game(real, synthetic, control)),
+        singling_out(Game(real, synthetic, control), columns=3),
+        linkability(Game(real, synthetic, control), halves),
+        inference(Game(real, synthetic, control), 3, [0, 1, 2, 4, 5]),
     ]
 
 
@@ -73,8 +74,8 @@ def test_odd_columns_are_no_obstacle(columns: int) -> None:
     none = odd.take([])
     for real, synthetic in ((odd, odd), (odd, none), (none, odd)):
         for attack in (
-            singling_out(real, synthetic, real, columns=columns),
-            linkability(real, synthetic, real, ([0], [1, 2])),
-            inference(real, synthetic, real, 2, [0, 1]),
+            singling_out(Game(real, synthetic, real), columns=columns),
+            linkability(Game(real, synthetic, real), ([0], [1, 2])),
+            inference(Game(real, synthetic, real), 2, [0, 1]),
         ):
             assert attack.to_json()["kind"] == attack.kind

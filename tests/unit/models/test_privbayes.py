@@ -158,6 +158,15 @@ def test_a_slice_of_pure_noise_falls_back_to_fewer_parents() -> None:
     assert believed[1] == pytest.approx([0.25, 0.75])
 
 
+def test_what_a_column_never_is_it_is_with_no_parents() -> None:
+    """Slices that hold next to nothing are all noise; a day that never comes does not come there. (200 draws of noise.)"""
+    rng = np.random.default_rng(11)
+    child, sure = np.array([0.7, 0.3, 0.0, 0.0]), np.zeros((6, 12, 4))
+    sure[:, :3, :2] = 400 * np.array([0.7, 0.3])
+    for _ in range(200):
+        assert np.all(shrink(sure + rng.normal(0, 20, sure.shape), 20.0, child)[..., 2:] == 0)
+
+
 def test_what_cannot_be_is_not_made_out_of_noise() -> None:
     """Each parent has one code: noise around the empty cells is not taken for a little of everything."""
     rng = np.random.default_rng(3)

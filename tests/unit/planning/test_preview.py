@@ -78,4 +78,4 @@ def test_a_cross_tab_with_more_cells_than_a_float_can_say_drowns() -> None:
     huge = Workload(histograms=1, largest=10**400, cells=10**400)
     work = {group.name: huge for group in made.groups}
     rows = dict.fromkeys(work, 1000.0)
-    assert {seen.verdict for seen in preview(made.groups, work, rows, BUDGET, "paper", made.phases)} == {"drowns"}
+    assert {seen.verdict for seen in preview(made.groups, work, rows, BUDGET, "paper", made.phases, 500.0)} == {"drowns"}

@@ -158,7 +158,7 @@ def test_a_source_without_types_gets_those_of_the_schema() -> None:
 def test_a_release_file_keeps_them() -> None:
     import json
 
-    from mare.release.document import read_document, write_document
+    from mare.release.archive import read_document, write_document
     from tests.fitted_hospital import fitted_hospital
 
     release = fitted_hospital()

@@ -23,7 +23,7 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, pour, start
-from mare.sampling.randomness import BLOCK, ask_by_block, stream
+from mare.sampling.run import BLOCK, ask_by_block, stream
 from mare.sampling.streaming import ChunkSizes, Job, Meter, chunks_of
 from mare.schema.loading import load_schema
 from mare.schema.schema import ModelChoice

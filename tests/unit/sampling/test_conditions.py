@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mare.errors import PlanError
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.conditions import entity_condition
-from mare.sampling.randomness import BLOCK
+from mare.sampling.run import BLOCK
 from mare.schema.columns import Datetime
 from mare.schema.condition_grammar import Among, Comparison, IsNull, Joined, Not, NotACondition, parse_condition
 from tests.conftest import examples

@@ -226,6 +226,11 @@ FAULTS: dict[str, tuple[str, Callable[[Frames], dict[str, object]], str]] = {
         _with("takes", lambda t: t.assign(drug_id=999)),
         "a key of the public table drugs",
     ),
+    "broken public key of several columns": (
+        "public keys of several columns",
+        lambda f: {"people": f["people"], "visits": f["visits"].assign(at_number=range(len(f["visits"])))},
+        "a key of the public table stations",
+    ),
     "broken association": (
         "association",
         _with("gives", lambda g: g.assign(drug_id=range(900, 900 + len(g)))),

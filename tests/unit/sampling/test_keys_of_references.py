@@ -16,7 +16,7 @@ from mare.privacy.budget import Budget
 from mare.relational.relations import Stepped
 from mare.release import Release
 from mare.sampling import sample
-from mare.sampling.targets import step_targets, steps_that_stay
+from mare.sampling.possible_codes import step_targets, steps_that_stay
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.datasets import dataset

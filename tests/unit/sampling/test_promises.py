@@ -23,8 +23,8 @@ from mare.relational.relations import previous_of_item
 from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.generation import beyond_the_entity
-from mare.sampling.identifiers import fresh_values
-from mare.sampling.targets import LastOfItem
+from mare.sampling.possible_codes import LastOfItem
+from mare.sampling.storing import fresh_values
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedColumn
 from tests.datasets import dataset

@@ -56,6 +56,15 @@ STRICT = {
         pytest.param({"labs.key": None}, id="no key at all"),
         pytest.param({"teams": TEAMS}, id="key with a modelled part"),
         pytest.param({"labs.key": ["hadm_id", "charttime"], "labs.columns.charttime": STRICT}, id="key by strict order"),
+        pytest.param(
+            {
+                "patients.unique": [["subject_id", "ward"]],
+                "patients.columns.ward": {"type": "category", "values": ["a", "b"]},
+                "teams": TEAMS
+                | {"parent": {**TEAMS["parent"], "column": ["subject_id", "ward"], "references": ["subject_id", "ward"]}},
+            },
+            id="the foreign key says more than the key, which names the parent",
+        ),
         pytest.param({"admissions.references.to_id": {"kind": "owned", "table": "homes"}}, id="two references own rows"),
         pytest.param(
             {"stays": STAYS, "labs.references.stay_id": {**BY_INTERVAL, "interval": ["intime", "outtime"]}}, id="by interval"

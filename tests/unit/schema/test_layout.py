@@ -107,8 +107,10 @@ def test_peeked_places_are_found_wherever_they_are() -> None:
             "admissions.parent.peeked": True,
             "labs.references.subject_id.peeked": True,
         }
-    )
+    ).model_copy(update={"peeked": ("types", "entity")})
     assert set(peeked_paths(schema)) == {
+        ("peeked", "types"),
+        ("peeked", "entity"),
         ("tables", "patients", "columns", "gender"),
         ("tables", "admissions", "parent"),
         ("tables", "labs", "references", "subject_id"),

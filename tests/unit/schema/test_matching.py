@@ -241,6 +241,17 @@ def test_null_in_the_source_but_not_in_the_schema_is_worth_a_word() -> None:
     assert "Write nullable: true" in fault.remedy
 
 
+def test_a_pool_that_holds_no_null_loses_none_of_the_sources() -> None:
+    """Its rows are made up, none of the source's is read."""
+    schema = (
+        "mare: 1\nentity: p\ntables:\n  p: {key: id, columns: {x: {type: boolean}},\n"
+        "    references: {s: {kind: pool, table: staff}}}\n"
+        "  staff: {key: k, pool: {rows: 3}, columns: {y: {type: integer, min: 0, max: 9}}}\n"
+    )
+    people, staff = table("p", "id integer, x boolean, s integer", key="id"), table("staff", "k integer, y integer?", key="k")
+    assert match(load_schema(schema), reflect(people, staff)) == ()
+
+
 def test_null_in_the_schema_that_the_source_refuses_is_an_error() -> None:
     (fault,) = one_column("{type: integer, learn: true, nullable: true}", "integer")
     assert (fault.path[-1], fault.severity) == ("nullable", "error")

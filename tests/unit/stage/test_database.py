@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from mare.errors import SourceError
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 
 VALUE = "a patient's own words"
 

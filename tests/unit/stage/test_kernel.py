@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mare.domain import Axis, Coarsening, Domain, Marginal
 from mare.errors import InternalError, PrivacyError
 from mare.stage import kernel
-from mare.stage.compiled import compiled_loops
+from mare.stage.kernel import compiled_loops
 from tests.unit.privacy.listed_view import ListedView
 from tests.views import ArrayView, array_view
 

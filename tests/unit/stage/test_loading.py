@@ -11,7 +11,7 @@ import pytest
 from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import needs
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare.stage.loading import load_rows
 
 AT = datetime(2150, 3, 4, 5, 6, 7)

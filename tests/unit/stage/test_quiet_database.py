@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 _ASKED = """
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 from mare_adapters.engine import open_duckdb
 question = "SELECT value FROM duckdb_settings() WHERE name = 'enable_progress_bar'"
 with staging_database() as staged, open_duckdb() as opened:

@@ -76,6 +76,13 @@ def test_the_error_stays_below_what_the_card_says_nearly_always(found: list[Judg
     assert sum(one.error > one.at_most for one in found) <= 0.1 * len(found)
 
 
+def test_dates_of_sequences_that_end_near_where_they_begin_are_not_called_bad(found: list[Judged]) -> None:
+    """Four visits in a year, of people who joined over twenty: little adds up along them beside that."""
+    visits = [one for one in found if one.column == "visits.day" and one.epsilon >= 2]
+    assert [one.verdict for one in visits] == ["coarse"] * 2
+    assert all(one.error < one.at_most for one in visits)
+
+
 def test_it_is_not_called_bad_for_safety_alone(found: list[Judged]) -> None:
     """What it says not to use is, most of it, worse than what it says to trust."""
     errors = {

@@ -93,6 +93,17 @@ def test_wide_bins_that_the_schema_declares_are_a_doubt_of_their_own() -> None:
     assert age(20) < 0.1
 
 
+def test_nothing_is_lost_within_null() -> None:
+    crp = "crp: {type: integer, min: 0, max: 399, bins: 20, nullable: true}"
+    schema = f"mare: 1\nentity: people\ntables: {{people: {{key: id, columns: {{{crp}}}}}}}"
+    values = pd.Series(np.random.default_rng(1).integers(0, 400, 2000), dtype="Int64")
+    people = pd.DataFrame({"id": range(2000), "crp": values.mask(np.arange(2000) % 10 > 0)})
+    release = mare.fit(mare.plan(mare.load_schema(schema), mare.Budget(20, 1e-9)), {"people": people}, unsafe_seed=1)
+    expected = ExpectedErrors(release).of("people", "crp")
+    assert expected is not None
+    assert dict(expected.parts)[WITHIN] < 0.01
+
+
 def test_a_flag_that_is_stored_as_a_number_has_nothing_within() -> None:
     """Each value has a code of its own: noise of the looks that found the range is no error of the column."""
     schema = "mare: 1\nentity: people\ntables: {people: {key: id, columns: {news: {type: integer, learn: true}}}}"

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
-from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
+from mare.schema.reflection import ReflectedForeignKey, ReflectedTable, StorageKind
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
@@ -68,9 +68,18 @@ SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS
 """
 _COLUMNS = """
 SELECT TABLE_NAME, COLUMN_NAME, IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT LIKE '%auto_increment%'
-       AND UPPER(EXTRA) NOT LIKE '%GENERATED%', REPLACE(UPPER(EXTRA), 'DEFAULT_GENERATED', ''), LOWER(PRIVILEGES)
+       AND UPPER(EXTRA) NOT LIKE '%GENERATED%', REPLACE(UPPER(EXTRA), 'DEFAULT_GENERATED', ''), LOWER(PRIVILEGES), DATA_TYPE,
+       COLUMN_TYPE
   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION
 """
+_DAYS = frozenset({"date", "datetime", "timestamp"})
+_NUMBERS = frozenset(["tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "bit", "year"])
+_HOLDS_NO: dict[StorageKind, frozenset[str]] = {
+    **dict.fromkeys(("boolean", "integer", "number", "duration"), _DAYS),
+    **dict.fromkeys(("date", "datetime"), _NUMBERS | {"time"}),
+    **dict.fromkeys(("time", "uuid"), _NUMBERS | _DAYS),
+}
+"""By kind, the types that take no value of it."""
 _STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
 
 
@@ -304,9 +313,17 @@ class MysqlSink(ServerTarget):
         rows = [tuple(map(str, row)) for row in self._rows(_COLUMNS)]
         for table in tables:
             own = [row for row in rows if row[0].casefold() == table.name.casefold()]
-            needs = [name for _, name, needed, _, _ in own if needed == "1"]
-            writable = [name for _, name, _, extra, rights in own if "insert" in rights and "GENERATED" not in extra.upper()]
+            needs = [name for _, name, needed, *_ in own if needed == "1"]
+            writable = [name for _, name, _, extra, rights, *_ in own if "insert" in rights and "GENERATED" not in extra.upper()]
             yield from unfit(table, [row[1] for row in own], needs, writable)
+            types = {row[1]: (row[-2], row[-1]) for row in own}
+            for column in (column for column in table.columns if column.name in types):
+                kind, words = types[column.name]
+                if kind in _HOLDS_NO.get(column.kind, ()):
+                    yield f"{table.name}.{column.name} is {words}, which holds no {column.kind}"
+                listed = [value for value in column.values or () if WORDING.constant(str(value)) not in words]
+                if kind == "enum" and listed:
+                    yield f"{table.name}.{column.name} is {words}, which does not hold {', '.join(map(repr, listed))}"
 
     def _check_key(self, key: _Key) -> None:
         with writing(self._location, "the target"):

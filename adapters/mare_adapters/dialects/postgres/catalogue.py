@@ -186,9 +186,8 @@ def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple
         if tables:
             word = "1 table" if tables == 1 else f"{tables} tables"
             asked = ",".join(quote(name, safe="") for name in (*schemas, schema))
-            left_out.append(
-                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={asked} to the URL to read them too")
-            )
+            advice = f"to read them too, add ?schema={asked} to the URL (&schema=… after other options)"
+            left_out.append(LeftOut(f"schema {schema}", f"{word} outside the search path: {advice}"))
     return labelled(kept), left_out
 
 

@@ -17,7 +17,7 @@ from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.wording import Wording, is_plain
 
 if TYPE_CHECKING:
-    from .tables import Connection
+    from .tables import Connection, Homes
 
 _TAKEN = """
 SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s
@@ -41,11 +41,12 @@ class Domains:
 
 
 def settle_domains(
-    connection: Connection, tables: Sequence[ReflectedTable], schema: str, release: str, *, replaces: bool
+    connection: Connection, tables: Sequence[ReflectedTable], homes: Homes, release: str, *, replaces: bool
 ) -> Domains:
     """Domains that the target can have; a column of any other is of the type under it. Changes nothing."""
     statements: dict[str, list[str]] = {}
     refused: dict[str, str] = {}
+    holding = [(c.domain.name, c.nullable) for table in tables for c in table.columns if c.domain is not None]
     for column in (column for table in tables for column in table.columns):
         domain = column.domain
         if domain is None or domain.name in statements or domain.name in refused:
@@ -53,9 +54,13 @@ def settle_domains(
         if not is_plain(domain.base) or not all(is_harmless(check.text, ["VALUE"], "postgresql") for check in domain.checks):
             refused[domain.name] = "its checks are more than constants and common functions"
             continue
-        name, mark = _WORDING.name(domain.name), mark_of(domain.name, release)
-        create = [f"CREATE DOMAIN {name} AS {domain.base}{_checks(domain.checks)}", f"COMMENT ON DOMAIN {name} IS '{mark}'"]
-        held = connection.execute(_DOMAIN, (domain.name, schema)).fetchone()
+        name, mark = homes.type_word(domain.name), mark_of(domain.name, release)
+        filled = " NOT NULL" if domain.filled and (domain.name, True) not in holding else ""
+        create = [
+            f"CREATE DOMAIN {name} AS {domain.base}{filled}{_checks(domain.checks)}",
+            f"COMMENT ON DOMAIN {name} IS '{mark}'",
+        ]
+        held = connection.execute(_DOMAIN, (domain.name, homes.of_type(domain.name))).fetchone()
         if held is None:
             statements[domain.name] = create
         elif replaces and is_mark(held[1], domain.name):

@@ -122,11 +122,11 @@ class PostgresSink(ServerTarget):
             self._drop([*((schema, name) for name in old), *self._old_at_home(kept)])
             bare = [table for table in targets.tables if table.name not in kept]
             self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
-            domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
+            domains = settle_domains(self._open, bare, self._homes, release, replaces=self._replace)
             free = free_names(self._open, bare, schema)
             settled, counters = sequences(domains.tables, free)
             made = list(settled)
-            self._types = replace(known_types(self._open, made, schema, release, replace=self._replace), free=free)
+            self._types = replace(known_types(self._open, made, self._homes, release, replace=self._replace), free=free)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *domains.statements, *counters, *self._deferring.before):
                 self._run(statement)
@@ -148,10 +148,7 @@ class PostgresSink(ServerTarget):
         self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free), *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
-            for table, statement in (
-                *counted_on(self._open, schema, [table.name for table in targets.tables]),
-                *shared_on(made),
-            )
+            for table, statement in (*counted_on(self._open, schema, [table.name for table in targets.tables]), *shared_on(made))
         ]
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:

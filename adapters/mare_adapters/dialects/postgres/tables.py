@@ -11,18 +11,20 @@ leaves an identity or a serial where it was: the first row that somebody adds wo
 that this user may not move is left alone.
 
 Several schemas into several (`settle_homes`): tables are made in the first, and moved to those of the source's names before the
-commit. Keys, indexes and the sequences that columns own move along; types stay in the first schema.
+commit. Keys, indexes and the sequences that columns own move along. A type is made in the schema of the tables that use it; where
+these are of several, in the first.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
 from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target_tables import WriteOrder, unfit
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TEXT = 10_485_760
-_QUOTED = re.compile(r'(?:(?:"(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)')
+_QUOTED = re.compile(r'(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)')
 
 _TYPE = """
 SELECT t.typtype::text, n.nspname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
@@ -77,18 +79,12 @@ class Types:
     def _default(self, column: ReflectedColumn, table: ReflectedTable) -> str:
         """Only a constant fits a column that got another type than the source's."""
         text = column.default or ""
-        own = table.dialect != "postgresql" or self.words[table.name, column.name] in (column.sql_type, *_quoted(column))
+        word = self.words[table.name, column.name]
+        own = table.dialect != "postgresql" or word == column.sql_type or word.endswith(_quoted(column))
         return text if own or is_constant(text) else ""
 
 
-def known_types(
-    connection: Connection,
-    tables: Sequence[ReflectedTable],
-    schema: str,
-    release: str,
-    *,
-    replace: bool,
-) -> Types:
+def known_types(connection: Connection, tables: Sequence[ReflectedTable], homes: Homes, release: str, *, replace: bool) -> Types:
     """Settle the type of every column against what the target knows. Changes nothing."""
     words: dict[tuple[str, str], str] = {}
     labels: dict[str, dict[str, None]] = {}
@@ -98,12 +94,13 @@ def known_types(
     for table in tables:
         for column in (*table.columns, *(column for _, column in table.computed)):
             at = (table.name, column.name)
-            own = _own(connection, column, table, known) if column.domain is None else Wording().name(column.domain.name)
-            if own is None and (name := _enum_name(column, table)) is not None:
+            own = _own(connection, column, table, known) if column.domain is None else homes.type_word(column.domain.name)
+            if own is None and (enum := _enum(column, table)) is not None:
+                _, name = enum
                 # Checks may have narrowed some columns of the type: together they list what it needs.
                 labels.setdefault(name, {}).update(dict.fromkeys(map(str, column.values or ())))
                 members[at] = name
-                own = Wording().name(name)
+                own = homes.type_word(name)
             words[at] = own or sized(column, Postgres.words, "numeric", "varchar", _LONGEST_TEXT)
             if own is None and table.dialect == "postgresql" and column.sql_type:
                 reason = f"the target has no type {column.sql_type} for it"
@@ -112,7 +109,7 @@ def known_types(
                 notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
     statements = []
     for name, listed in labels.items():
-        statements += _create(connection, name, tuple(listed), schema, mark_of(name, release), replace)
+        statements += _create(connection, name, tuple(listed), homes, mark_of(name, release), replace)
     enums = {at: tuple(labels[name]) for at, name in members.items()}
     return Types(words, enums, tuple(statements), tuple(notes))
 
@@ -136,32 +133,33 @@ def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable,
     return column.sql_type if known[column.sql_type] else None
 
 
-def _enum_name(column: ReflectedColumn, table: ReflectedTable) -> str | None:
-    """The name of the enum that the source had, without its schema; None where it was none, or may not hold all values."""
+def _enum(column: ReflectedColumn, table: ReflectedTable) -> tuple[str, str] | None:
+    """The schema, where it is another than the table's, and the name of the enum that the source had; None where it was none, or
+    may not hold all values."""
     if table.dialect != "postgresql" or column.kind != "string" or not column.values:
         return None
     match = _QUOTED.fullmatch(column.sql_type)
     if match is None:
         return None
-    name = match[1]
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+    schema, name = (part[1:-1].replace('""', '"') if part.startswith('"') else part for part in match.groups(""))
+    return schema, name
 
 
-def _create(connection: Connection, name: str, labels: tuple[str, ...], schema: str, mark: str, replace: bool) -> list[str]:
-    listed = connection.execute(_LABELS, (name, schema)).fetchall()
+def _create(connection: Connection, name: str, labels: tuple[str, ...], homes: Homes, mark: str, replace: bool) -> list[str]:
+    listed = connection.execute(_LABELS, (name, homes.of_type(name))).fetchall()
     held = tuple(str(label) for label, _ in listed)
     if held == labels:
         return []
-    wording = Wording()
+    word = homes.type_word(name)
     create = [
-        f"CREATE TYPE {wording.name(name)} AS ENUM ({', '.join(map(wording.constant, labels))})",
-        f"COMMENT ON TYPE {wording.name(name)} IS '{mark}'",
+        f"CREATE TYPE {word} AS ENUM ({', '.join(map(Wording().constant, labels))})",
+        f"COMMENT ON TYPE {word} IS '{mark}'",
     ]
     if not held:
         return create
     ours = is_mark(listed[0][1], name)
     if replace and ours:
-        return [f"DROP TYPE {wording.name(name)}", *create]
+        return [f"DROP TYPE {word}", *create]
     raise SinkError(
         f"the target has a type {name} with other values than the source's. It was left as it was: drop it"
         f"{', or say --replace.' if ours else ' yourself: mare did not create it.'}"
@@ -249,20 +247,51 @@ def counted_on(connection: Connection, schema: str, tables: Sequence[str]) -> It
 
 _COLUMNS = """
 SELECT a.attname::text, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', a.attgenerated <> '',
-       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT')
-  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT'),
+       pg_catalog.format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL)
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
+
+
+_EXAMPLES: Mapping[StorageKind, str] = {
+    "boolean": "true",
+    "integer": "1",
+    "date": "2000-01-01",
+    "datetime": "2000-01-01 00:00:00",
+    "time": "00:00:00",
+    "duration": "1.000000",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
+"""By kind, a value as it is written (`csv_rows`) that any type takes which is good for the kind."""
 
 
 def unfit_tables(connection: Connection, schema: str, tables: Sequence[ReflectedTable]) -> Iterator[str]:
     """Why tables that are there could not be filled, in words."""
     for table in tables:
         rows = connection.execute(_COLUMNS, (schema, table.name)).fetchall()
-        needs = [str(name) for name, needed, _, _ in rows if needed]
-        open_to_us = [str(name) for name, _, computed, may in rows if may and not computed]
+        needs = [str(name) for name, needed, *_ in rows if needed]
+        open_to_us = [str(name) for name, _, computed, may, _ in rows if may and not computed]
         yield from unfit(table, [str(name) for name, *_ in rows], needs, open_to_us)
+        types = {str(name): str(word) for name, *_, word in rows}
+        for column in (column for column in table.columns if column.name in types):
+            word, example = types[column.name], _EXAMPLES.get(column.kind)
+            if example is not None and not _takes(connection, word, example):
+                yield f"{table.name}.{column.name} is {word}, which holds no {column.kind}"
+            elif lacking := [value for value in column.values or () if not _takes(connection, word, str(value))]:
+                yield f"{table.name}.{column.name} is {word}, which does not hold {', '.join(map(repr, lacking))}"
+
+
+def _takes(connection: Connection, word: str, value: str) -> bool:
+    import psycopg
+
+    try:
+        with connection.transaction():  # a refusal ends this alone
+            connection.execute(f"SELECT CAST({Wording().constant(value)} AS {word})")
+    except psycopg.DataError:
+        return False
+    return True
 
 
 _SCHEMAS = "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname = ANY(%s)"
@@ -270,13 +299,24 @@ _SCHEMAS = "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname = AN
 
 @dataclass(frozen=True)
 class Homes:
-    """By the name under which a table is made in the first schema: the schema where it belongs, and its name there."""
+    """Where tables and types belong."""
 
     first: str = ""
     places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By the name under which a table is made in the first schema: the schema where it belongs, and its name there."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """By name, the schemas of types that are made elsewhere than in the first."""
 
     def of(self, table: str) -> tuple[str, str]:
         return self.places.get(table, (self.first, table))
+
+    def of_type(self, name: str) -> str:
+        return self.types.get(name, self.first)
+
+    def type_word(self, name: str) -> str:
+        """How a statement calls a type that is made, wherever its table stands at the moment."""
+        home = self.of_type(name)
+        return Wording().name(name) if home == self.first else f"{Wording().name(home)}.{Wording().name(name)}"
 
     def moves(self) -> Iterator[str]:
         """Statements for when all else is done."""
@@ -302,4 +342,10 @@ def settle_homes(connection: Connection, tables: Sequence[ReflectedTable], schem
             "Name the source's schemas in both URLs, or give the target one: ?schema=name."
         )
     places = {table.name: (table.namespace, table.name.removeprefix(f"{table.namespace}.")) for table in tables}
-    return Homes(schemas[0], {made: at for made, at in places.items() if at != (schemas[0], made)})
+    users: dict[str, set[str]] = defaultdict(set)
+    for table in tables:
+        for column in table.columns:
+            schema, name = ("", column.domain.name) if column.domain is not None else _enum(column, table) or ("", "")
+            users[name].add(schema if schema in schemas else table.namespace)
+    types = {name: homes.pop() for name, homes in users.items() if len(homes) == 1}
+    return Homes(schemas[0], {made: at for made, at in places.items() if at != (schemas[0], made)}, types)

@@ -69,7 +69,7 @@ def test_whoever_is_measured_at_every_visit_keeps_all_visits() -> None:
     for long in (LB, measured):
         parent = drafted(DM, long).tables[long.name].parent
         assert parent is not None
-        assert parent.max_rows == 500
+        assert parent.max_rows == 1000
 
 
 def test_what_is_measured_within_a_stay_needs_no_more_rows_than_before() -> None:
@@ -78,7 +78,7 @@ def test_what_is_measured_within_a_stay_needs_no_more_rows_than_before() -> None
     people = table("dm", "USUBJID string, SEX string", key="USUBJID")
     parent = drafted(people, stays, labs).tables["labs"].parent
     assert parent is not None
-    assert parent.max_rows == 100
+    assert parent.max_rows == 300
 
 
 def test_births_deaths_starts_and_ends_of_a_trial_are_known_by_their_names() -> None:
@@ -113,3 +113,13 @@ def test_prices_and_streets_that_begin_somewhere_are_no_pair() -> None:
     columns = drafted(table("patients", "id integer, sex string", key="id"), shares).tables["shares"].columns
     assert columns["close"].after is None  # type: ignore[union-attr]
     assert columns["to_amount"].after is None  # type: ignore[union-attr]
+
+
+def test_a_table_that_was_seen_to_have_one_row_for_each_person_refers_to_the_people() -> None:
+    """Several tables of one row each look like the people themselves; they are those of the table that is called so."""
+    once = Peek(kind="string", repeats=False)
+    peeks = {**{(name, "USUBJID"): once for name in ("dm", "ds", "ex")}, ("ae", "USUBJID"): Peek(kind="string", repeats=True)}
+    names = ("dm", "DSSEQ"), ("ds", "DSTERM"), ("ex", "EXDOSE"), ("ae", "AETERM")
+    schema = drafted(*(table(name, f"USUBJID unknown?, {other} string?") for name, other in names), peeks=peeks)
+    assert schema.entity == "dm"
+    assert {schema.parent_name(name) for name in ("ds", "ex", "ae")} == {"dm"}

@@ -114,3 +114,13 @@ def test_an_unknown_column_of_the_entity_is_refused_with_the_columns_there_are()
 def test_an_empty_source_is_refused() -> None:
     with pytest.raises(SourceError, match="holds no table"):
         draft(reflect(label="an empty folder"), NOTHING_KNOWN)
+
+
+def test_subjects_that_are_taught_are_not_the_people_where_students_are_described() -> None:
+    subjects = table("subjects", "code string, hours integer", key="code")
+    students = table("students", "student_no string, sex string, born date", key="student_no")
+    links = {"student_no": "students.student_no", "code": "subjects.code"}
+    grades = table("grades", "id integer, student_no string, code string, grade integer", key="id", refers=links)
+    schema = drafted(subjects, students, grades)
+    assert schema.entity == "students"
+    assert schema.tables["subjects"].public

@@ -198,7 +198,7 @@ def test_what_is_measured_keeps_its_large_cap_without_an_order() -> None:
     rows = table("labs", "id integer, subject_id integer, test string, value number", key="id", refers=TO_PATIENT)
     parent = drafted(PATIENTS, rows).tables["labs"].parent
     assert parent is not None
-    assert (parent.order_by, parent.history_by, parent.max_rows) == (("id",), ("test",), 500)
+    assert (parent.order_by, parent.history_by, parent.max_rows) == (("id",), ("test",), 1000)
 
 
 def test_years_of_a_person_lie_between_their_birth_and_their_death() -> None:

@@ -113,10 +113,10 @@ def test_caps_are_public_round_numbers_and_say_so() -> None:
     events = table("chartevents", "id integer, hadm_id integer, charttime datetime", key="id", refers=TO_ADMISSION)
     schema = drafted(PATIENTS, ADMISSIONS, events)
     caps = [schema.tables[name].parent.max_rows for name in ("admissions", "chartevents")]  # type: ignore[union-attr]
-    assert caps == [10, 100]
+    assert caps == [30, 300]
     asked = " ".join(written(PATIENTS, ADMISSIONS, events).replace("#", "").split())
     assert "REVIEW: max_rows are round guesses" in asked
-    assert "admissions (10), chartevents (100)" in asked
+    assert "admissions (30), chartevents (300)" in asked
 
 
 def test_caps_that_multiply_to_much_noise_are_capped_per_entity() -> None:
@@ -124,9 +124,9 @@ def test_caps_that_multiply_to_much_noise_are_capped_per_entity() -> None:
     events = table("events", "id integer, sid integer, charttime datetime", key="id", refers={"sid": "stays.sid"})
     parent = drafted(PATIENTS, ADMISSIONS, stays, events).tables["events"].parent
     assert parent is not None
-    assert (parent.max_rows, parent.max_per_entity) == (100, 500)
+    assert (parent.max_rows, parent.max_per_entity) == (300, 1000)
     comment = comment_on(written(PATIENTS, ADMISSIONS, stays, events), "parent: {table: stays")
-    assert "one entity could have 10 000 rows here" in comment
+    assert "one entity could have 90 000 rows here" in comment
 
 
 def test_a_value_next_to_an_item_is_scaled_by_it_and_remembers_the_same_item() -> None:

@@ -20,7 +20,7 @@ STORES = "store_id integer, store_name string, phone string?, email string?, cit
 def test_lists_below_lists_are_capped_for_the_whole_person() -> None:
     parent = drafted(CUSTOMERS, table("stores", STORES, key="store_id"), ORDERS, ITEMS).tables["order_items"].parent
     assert parent is not None
-    assert (parent.max_rows, parent.max_per_entity) == (20, 100)
+    assert (parent.max_rows, parent.max_per_entity) == (100, 300)
 
 
 def test_branches_are_public_without_whom_to_call_there_and_the_draft_asks() -> None:

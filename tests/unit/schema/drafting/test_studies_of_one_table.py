@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from mare.schema import EntityByColumn
+from mare.schema.drafting import draft
 from mare.schema.reflection import Compared, Peek, ReflectedTable
-from tests.reflections import SIX_YEARS, drafted, table, written
+from tests.reflections import SIX_YEARS, drafted, reflect, table, written
 
 VISITS = table("panel", "rownames unknown?, id unknown?, sex unknown?, occasion unknown?, weight unknown?")
 
@@ -72,9 +73,16 @@ def study(columns: str) -> ReflectedTable:
 
 def test_a_time_that_was_seen_never_to_be_less_than_another_follows_it() -> None:
     columns = "rtime integer, recur integer, dtime integer, death integer"
-    held = drafted(study(columns), peeks=looked(columns, dtime=Compared(follows="rtime"))).tables["study"].columns
-    assert held["dtime"].after == "rtime"  # type: ignore[union-attr]
-    assert held["dtime"].peeked
+    schema = drafted(study(columns), peeks=looked(columns, dtime=Compared(follows="rtime")))
+    assert schema.tables["study"].columns["dtime"].after == "rtime"  # type: ignore[union-attr]
+    assert "types" in schema.peeked
+
+
+def test_a_table_of_which_only_the_beginning_was_compared_is_told() -> None:
+    columns = "rtime integer, recur integer"
+    peeks = looked(columns, rtime=Compared(rows=5000), recur=Compared(rows=5000))
+    text = draft(reflect(study(columns)), SIX_YEARS, None, peeks)
+    assert " ".join(text.replace("#", "").split()).count("was looked for in the first 5,000 rows alone") == 1
 
 
 def test_what_is_the_same_for_a_person_is_drawn_once_and_orders_nothing() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from mare.schema.columns import Datetime
 from mare.schema.loading import load_document
+from mare.schema.reflection import ReflectedTable
 from mare.schema.relative import FirstValue
 from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
@@ -85,7 +86,8 @@ def test_the_first_row_below_a_stay_is_taken_to_follow_its_beginning() -> None:
     column = drafted(PATIENTS, ADMISSIONS, moves).tables["moves"].columns["intime"]
     assert column.first == FirstValue(after="parent.admittime", within="365d")  # type: ignore[union-attr]
     comment = comment_on(written(PATIENTS, ADMISSIONS, moves), "intime:")
-    assert "during: [parent.admittime, parent.dischtime]" in comment
+    assert column.before == "parent.dischtime"  # type: ignore[union-attr]
+    assert "a part of admissions, so never after parent.dischtime" in comment
 
 
 def test_a_first_visit_follows_birth_never_death() -> None:
@@ -183,3 +185,116 @@ def test_nothing_happens_to_anybody_after_their_death() -> None:
 def test_what_is_settled_after_a_death_may_be(name: str) -> None:
     later = table(name, "id integer, who integer, day date", key="id", refers={"who": "patients.id"})
     assert drafted(LIVES, later).tables[name].columns["day"].before is None  # type: ignore[union-attr]
+
+
+REGISTERED = table("patients", "id integer, birth_date date, created_at datetime, death_date date?", key="id")
+COURSES = table("courses", "cid integer, id integer, started date, ended date", key="cid", refers={"id": "patients.id"})
+
+
+def below_courses(name: str, columns: str = "held date") -> ReflectedTable:
+    return table(name, f"sid integer, cid integer, {columns}", key="sid", refers={"cid": "courses.cid"})
+
+
+def test_no_end_comes_after_a_death() -> None:
+    column = drafted(
+        LIVES,
+        table("drugs", "did integer, id integer, start_date date, stop_date date?", key="did", refers={"id": "patients.id"}),
+    )
+    stop = column.tables["drugs"].columns["stop_date"]
+    assert (stop.after, stop.before) == ("start_date", "parent.death_date")  # type: ignore[union-attr]
+
+
+def test_what_is_only_planned_may_end_after_a_death() -> None:
+    cards = table("cards", "did integer, id integer, start_date date, valid_until date?", key="did", refers={"id": "patients.id"})
+    assert drafted(LIVES, cards).tables["cards"].columns["valid_until"].before is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["sessions", "dose_administrations", "transfers", "shifts"])
+def test_parts_of_what_goes_on_end_with_it(name: str) -> None:
+    column = drafted(REGISTERED, COURSES, below_courses(name)).tables[name].columns["held"]
+    assert (column.before, column.first.after) == ("parent.ended", "parent.started")  # type: ignore[union-attr]
+    assert "a part of courses, so never after parent.ended" in comment_on(
+        written(REGISTERED, COURSES, below_courses(name), facts=SIX_YEARS), "held:"
+    )
+
+
+@pytest.mark.parametrize("name", ["labs", "results", "prescriptions", "payments", "reviews"])
+def test_what_may_come_before_or_after_is_only_remarked_on(name: str) -> None:
+    column = drafted(REGISTERED, COURSES, below_courses(name)).tables[name].columns["held"]
+    assert column.before != "parent.ended"  # type: ignore[union-attr]
+
+
+def test_parts_of_what_nobody_has_ended_go_on_until_a_death() -> None:
+    open_ended = table("courses", "cid integer, id integer, started date, ended date?", key="cid", refers={"id": "patients.id"})
+    column = drafted(REGISTERED, open_ended, below_courses("sessions")).tables["sessions"].columns["held"]
+    assert column.before == "patients.death_date"  # type: ignore[union-attr]
+
+
+def test_a_part_that_goes_on_itself_ends_no_later_than_the_whole() -> None:
+    column = drafted(REGISTERED, COURSES, below_courses("shifts", "began datetime, start_time datetime, end_time datetime"))
+    end = column.tables["shifts"].columns["end_time"]
+    assert end.after == "start_time"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("name", "follows"), [("visits", "created_at"), ("conditions", "birth_date"), ("allergies", "birth_date")]
+)
+def test_what_people_do_follows_their_registration_and_what_they_have_their_birth(name: str, follows: str) -> None:
+    rows = table(name, "vid integer, id integer, seen date", key="vid", refers={"id": "patients.id"})
+    assert drafted(REGISTERED, rows).tables[name].columns["seen"].first.after == f"parent.{follows}"  # type: ignore[union-attr]
+
+
+def test_a_guest_checks_out_on_the_day_of_departure_or_near_it() -> None:
+    stays = table(
+        "stays",
+        "sid integer, id integer, arrival date, departure date, checkin_at datetime, checkout_at datetime",
+        key="sid",
+        refers={"id": "patients.id"},
+    )
+    columns = drafted(PATIENTS_BY_ID, stays).tables["stays"].columns
+    assert columns["arrival"].around == "checkin_at"  # type: ignore[union-attr]
+    assert columns["departure"].around == "checkout_at"  # type: ignore[union-attr]
+    assert columns["checkout_at"].after == "checkin_at"  # type: ignore[union-attr]
+
+
+def test_who_has_not_checked_out_yet_leaves_on_a_day_all_the_same() -> None:
+    stays = table(
+        "stays",
+        "sid integer, id integer, arrival date, departure date, checkout_at datetime?",
+        key="sid",
+        refers={"id": "patients.id"},
+    )
+    columns = drafted(PATIENTS_BY_ID, stays, facts=SIX_YEARS).tables["stays"].columns
+    assert columns["checkout_at"].around == "departure"  # type: ignore[union-attr]
+
+
+def test_a_death_that_two_tables_tell_is_one() -> None:
+    deaths = table("deaths", "id integer, died_on date, cause string", key="id", refers={"id": "patients.id"})
+    assert drafted(LIVES, deaths).tables["deaths"].columns["died_on"].around == "parent.death_date"  # type: ignore[union-attr]
+
+
+PATIENTS_BY_ID = table("patients", "id integer, sex string", key="id")
+
+BOOKINGS = table("bookings", "bid integer, id integer, arrival date, departure date", key="bid", refers={"id": "patients.id"})
+
+
+def test_a_booking_ends_with_the_departure() -> None:
+    departure = drafted(PATIENTS_BY_ID, BOOKINGS).tables["bookings"].columns["departure"]
+    assert departure.after == "arrival"  # type: ignore[union-attr]
+
+
+def test_of_a_flight_nothing_tells_which_comes_first() -> None:
+    flights = table(
+        "flight_bookings", "bid integer, id integer, arrival date, departure date", key="bid", refers={"id": "patients.id"}
+    )
+    columns = drafted(PATIENTS_BY_ID, flights).tables["flight_bookings"].columns
+    assert getattr(columns["departure"], "after", None) != "arrival"
+
+
+def test_a_guest_checks_out_near_the_day_that_was_booked_in_the_row_above() -> None:
+    stays = table(
+        "stays", "bid integer, checkin_at datetime, checkout_at datetime, room integer", key="bid", refers={"bid": "bookings.bid"}
+    )
+    columns = drafted(PATIENTS_BY_ID, BOOKINGS, stays).tables["stays"].columns
+    assert columns["checkin_at"].around == "parent.arrival"  # type: ignore[union-attr]
+    assert columns["checkout_at"].around == "parent.departure"  # type: ignore[union-attr]

@@ -90,29 +90,57 @@ def test_peeked_types_are_marked_and_the_header_shouts() -> None:
     patients = table("patients", "subject_id unknown?, x unknown?, gone unknown?")
     peeks = {("patients", "x"): Peek(kind="integer")}
     text = draft(reflect(patients), NOTHING_KNOWN, None, peeks)
-    columns = load_document(text).schema.tables["patients"].columns
+    schema = load_document(text).schema
+    columns = schema.tables["patients"].columns
     assert "# VALUES WERE READ to find out types" in text
-    assert (columns["x"].type, columns["x"].peeked) == ("integer", True)
-    assert (columns["gone"].type, columns["gone"].peeked) == ("unknown", False)
+    assert schema.peeked == ("types",)
+    assert (columns["x"].type, columns["gone"].type) == ("integer", "unknown")
 
 
-def test_structure_that_only_peeked_types_made_possible_is_marked_on_the_link() -> None:
+def test_one_line_stands_for_all_types_and_is_asked_about_once() -> None:
+    """Whoever has made sure that the types are public removes one line, not eighty marks."""
+    patients = table("patients", "subject_id unknown?, x unknown?, y unknown?")
+    peeks = {("patients", "x"): Peek(kind="integer"), ("patients", "y"): Peek(kind="date")}
+    text = draft(reflect(patients), NOTHING_KNOWN, None, peeks)
+    assert "types, and what rows show together, of patients" in comment_on(text, "peeked: [types]")
+    assert "REVIEW: found by looking at the data" in comment_on(text, "peeked: [types]")
+    assert text.count("peeked:") == 1
+
+
+def test_a_word_among_the_values_keeps_a_mark_of_its_own() -> None:
+    patients = table("patients", "subject_id unknown?, x unknown?")
+    peeks = {("patients", "x"): Peek(kind="integer", reading={"nulls": ("missing",)})}
+    schema = drafted(patients, peeks=peeks)
+    assert schema.tables["patients"].columns["x"].peeked
+
+
+def test_an_entity_that_peeking_has_changed_is_marked() -> None:
+    visits = table("visits", "pid unknown?, seen unknown?")
+    again = {("visits", "pid"): Peek(kind="integer", repeats=True)}
+    blind, typed = drafted(visits), drafted(visits, peeks=again)
+    assert blind.entity != typed.entity
+    assert "entity" in typed.peeked
+
+
+def test_structure_that_only_peeked_types_made_possible_is_marked() -> None:
     people = table("patients", "id unknown?, sex unknown?")
     visits = table("visits", "id unknown?, t unknown?")
-    blind = drafted(people, visits).tables["visits"].parent
-    assert blind is not None
-    assert (blind.type, blind.peeked) == ("independent", False)
-    typed = drafted(people, visits, peeks={("visits", "t"): Peek(kind="date")}).tables["visits"].parent
-    assert typed is not None
-    assert (typed.type, typed.order_by, typed.peeked) == ("sequential", ("t",), True)
+    blind = drafted(people, visits)
+    assert blind.tables["visits"].parent.type == "independent"  # type: ignore[union-attr]
+    assert blind.peeked == ()
+    text = draft(reflect(people, visits), NOTHING_KNOWN, None, {("visits", "t"): Peek(kind="date")})
+    typed = load_document(text).schema
+    assert typed.tables["visits"].parent.order_by == ("t",)  # type: ignore[union-attr]
+    assert typed.peeked == ("types", "links")
+    assert "show together, of visits; keys and links of visits" in comment_on(text, "peeked: [types, links]")
 
 
 def test_structure_that_names_tell_alone_is_not_marked() -> None:
     people = table("patients", "subject_id unknown?, sex unknown?")
     admissions = table("admissions", "hadm_id unknown?, subject_id unknown?, admittime unknown?, age unknown?")
-    parent = drafted(people, admissions, peeks={("admissions", "age"): Peek(kind="integer")}).tables["admissions"].parent
-    assert parent is not None
-    assert (parent.order_by, parent.peeked) == (("admittime",), False)
+    schema = drafted(people, admissions, peeks={("admissions", "age"): Peek(kind="integer")})
+    assert schema.tables["admissions"].parent.order_by == ("admittime",)  # type: ignore[union-attr]
+    assert schema.peeked == ("types",)
 
 
 def test_a_reference_that_peeked_types_changed_is_marked() -> None:
@@ -122,9 +150,8 @@ def test_a_reference_that_peeked_types_changed_is_marked() -> None:
     providers = table("providers", "provider_id unknown, grade unknown")
     times = (("stays", "a_start"), ("stays", "a_end"), ("labs", "t"))
     found = drafted(people, stays, labs, providers, peeks={place: Peek(kind="datetime") for place in times})
-    references = found.tables["labs"].references
-    assert (references["stay_id"].by, references["stay_id"].peeked) == ("interval", True)  # type: ignore[union-attr]
-    assert not references["provider_id"].peeked
+    assert found.tables["labs"].references["stay_id"].by == "interval"  # type: ignore[union-attr]
+    assert "links" in found.peeked
 
 
 def test_peeked_domains_replace_learning_and_are_marked() -> None:
@@ -168,4 +195,15 @@ def test_a_column_with_too_many_values_stays_learned() -> None:
 
 def test_reasons_stand_next_to_what_they_are_about() -> None:
     text = written(PATIENTS, ADMISSIONS)
-    assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 10")
+    assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 30")
+
+
+def test_what_was_seen_never_to_be_missing_is_not_drafted_as_if_it_might_be() -> None:
+    patients = table("patients", "subject_id unknown?, x unknown?, y unknown?, z unknown?")
+    peeks = {
+        ("patients", name): Peek(kind="integer", missing=missing) for name, missing in (("x", False), ("y", True), ("z", None))
+    }
+    schema = drafted(patients, peeks=peeks)
+    columns = schema.tables["patients"].columns
+    assert [columns[name].nullable for name in "xyz"] == [False, True, True]  # type: ignore[union-attr]
+    assert schema.peeked == ("types",)

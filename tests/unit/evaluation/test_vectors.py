@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mare.evaluation.entity_features import entity_features, some_entities
-from mare.evaluation.features import Features
 from mare.evaluation.sides import read_side
+from mare.evaluation.vectors import Features, entity_features, some_entities
 from tests.few_stays import SCHEMA, here, side
 
 

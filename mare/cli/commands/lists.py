@@ -1,4 +1,6 @@
-"""`mare schemas`: the ready schemas, or one of them to redirect and edit."""
+"""What a schema may name. `mare schemas`: the ready schemas, or one of them to redirect and edit. `mare models`: the models that
+are installed here, mare's own and others'.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +59,23 @@ def _list(as_json: bool) -> None:
     for schema in ready:
         table.add_row(schema.name, schema.summary, schema.entity, str(schema.tables))
     Console().print(table)
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """List the models that a schema may name, with their options."""
+    from mare.models import DEFAULT_MODEL, get_model, model_names
+
+    installed = [get_model(name) for name in model_names()]
+    if as_json:
+        print_json(
+            [
+                {"name": m.name, "summary": m.summary, "options": dict(m.options), "default": m.name == DEFAULT_MODEL}
+                for m in installed
+            ]
+        )
+        return
+    for model in installed:
+        typer.echo(f"{model.name}{' (default)' if model.name == DEFAULT_MODEL else ''}: {model.summary}")
+        for option, value in model.options.items():
+            typer.echo(f"  {option} = {value}")

@@ -1,0 +1,111 @@
+"""Public, and free: what a release is good for (`mare card`), what it promises and was spent on (`mare ledger`), and a hard cap
+for all releases of the same data, kept in a file (`mare budget`), which `mare fit … --budget-file FILE` takes from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mare.cli.app import app
+from mare.cli.options import AsJson
+from mare.cli.telling import check_output, describe_doubts, page_width, print_json, remark, warn_status, write_output
+from mare.errors import SinkError
+from mare.privacy.budget import Budget, plainly
+from mare.privacy.budget_file import BudgetFile, is_budget_file
+from mare.privacy.pages import bullets
+
+_PAGE = re.compile(rb"\s*<!doctype html", re.IGNORECASE)
+
+
+@app.command()
+def card(
+    release: Annotated[Path, typer.Argument(help="A release file.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the card as one HTML file.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the HTML file, if there is one.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which columns of a release to trust, which are coarse and which not to use, by its noise alone. Needs no data."""
+    from mare.release import load_release
+    from mare.verdicts import card as make_card
+    from mare.verdicts.words import short_lines
+
+    check_output(output, "a file for the card", "a page of HTML", SinkError, _PAGE.match, overwrite=replace)
+    loaded = load_release(release)
+    made = make_card(loaded)
+    if output is not None:
+        write_output(output, made.to_html())
+    if as_json:
+        print_json(made.to_dict())
+    elif output is not None:
+        typer.echo("\n".join([*short_lines(made, page_width()), f"The whole card is in {output}"]))
+    else:
+        typer.echo(made.render(page_width()), nl=False)
+    warn_status(loaded)
+
+
+@app.command()
+def ledger(
+    file: Annotated[Path, typer.Argument(help="A release file, or a budget file.")],
+    full: Annotated[bool, typer.Option("--full", help="A line for each answer, not for each part of the data.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a release promises, what it was spent on and where each column comes from; or what a budget file has paid."""
+    from mare.release import load_release
+    from mare.release.origins import column_origins, render_origins
+
+    if is_budget_file(file):
+        account = BudgetFile(file).read()
+        typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)
+        return
+    loaded = load_release(file)
+    origins = column_origins(loaded.schema, loaded.tables)
+    if as_json:
+        print_json({**json.loads(loaded.ledger.to_json()), "columns": origins, "doubts": describe_doubts(loaded)})
+    else:
+        width = page_width()
+        typer.echo(f"{loaded.ledger.render(width, full=full)}\n{render_origins(origins, width)}", nl=False)
+        if loaded.doubts:
+            unknown = bullets([str(doubt) for doubt in loaded.doubts], width)
+            typer.echo("\n".join(["", "What this release does not know:", *unknown]))
+    warn_status(loaded)
+
+
+DEFAULT_DELTA = 1e-8
+"""Ten times what a fit takes unless told otherwise: the deltas of releases add up."""
+
+budget = typer.Typer(help="A hard cap for all releases of the same data, kept in a file.", no_args_is_help=True)
+app.add_typer(budget, name="budget")
+
+
+@budget.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="The budget file to make; it must not be there yet.")],
+    epsilon: Annotated[float, typer.Option(help="The cap: how much all releases together may tell about one entity.")],
+    delta: Annotated[
+        float, typer.Option(help="How often epsilon may not hold; those of the releases add up. 0 for pure epsilon.")
+    ] = DEFAULT_DELTA,
+    label: Annotated[
+        str | None, typer.Option(help="What releases call it in their ledgers; the file's name unless given.")
+    ] = None,
+) -> None:
+    """Make a budget file with nothing spent."""
+    if (word := plainly(epsilon, delta)) is not None:
+        remark(f"mare: {word}.", quiet=False)
+    made = BudgetFile.create(file, Budget(epsilon, delta), file.stem if label is None else label, datetime.now(UTC))
+    typer.echo(f"{file}: {made.read().label}, epsilon = {epsilon:g}, delta = {delta:g} for all releases together")
+
+
+@budget.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="The budget file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what was taken out of a budget file, by whom and when, and what is left."""
+    account = BudgetFile(file).read()
+    typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)
