@@ -49,9 +49,9 @@ def agreed_conditionals(
     for family, parts in zip(families, counted, strict=True):
         if family.repeats or family.child.new_since:
             doubtful = () if family.repeats else task.doubtful.get(family.column, ())
-            if family.repeats:
+            if family.repeats or family.column not in task.near:
                 conditionals[family.child] = _carried(parts[0].counts, doubtful)
-                repeats[family.column] = family, parts[0].counts
+                repeats |= {family.column: (family, parts[0].counts)} if family.repeats else {}
             else:
                 _renewed(family, parts[0].counts, *repeats[family.column], conditionals, margins, settings, doubtful)
             continue

@@ -1,4 +1,4 @@
-"""Columns that carry their previous value along, in balance: what leaves a value and what comes to it.
+"""Numbers that are close to the row before and carry its value along, in balance: what leaves a value and what comes to it.
 
 A sequence is drawn from whether it repeats the value before, and from what is new where it does not. Both tables are noisy, and a
 sequence of fifty rows goes where they lead in the end, not where values are: a value that is left a little too seldom, or come to
@@ -10,6 +10,8 @@ Where more comes than leaves (a disease that goes on) and noise does not explain
 Nor do first rows tell well where sequences begin, being one of fifty, and who changes little stays there: as far as noise
 explains it, they begin as values are. And a value that nothing seems to come to, because noise is larger than the few rows that
 change, would be lost: how often values are tells that too.
+
+For these numbers alone: what a category is where it changes may be anything but what it usually is.
 """
 
 from __future__ import annotations

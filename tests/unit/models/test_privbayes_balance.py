@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mare.domain import Codes
@@ -28,12 +30,14 @@ def shares(model: FittedPrivBayes, column: str) -> np.ndarray:
 
 def test_sequences_stay_where_values_are_though_noise_hides_what_changes() -> None:
     """Twelve visits, all alike frequent, one row of 25 changes: the noise is about as large as the rows that come to a visit, so
-    that some were lost, and others gathered everybody. Seeded: .35, .44 and .41 without the balance; .16, .25 and .26 with it."""
-    for seed in (1, 2, 3):
+    that some were lost, and others gathered everybody. Five fits (seeded): .52 off on average without the balance, .20 with it."""
+    off = []
+    for seed in range(1, 6):
         view, asked = twins()
-        model = PrivBayesModel().fit(curator_over(view, Budget(8, 1e-9), seed)[0], asked)
+        asked = replace(asked, near={name: f"v.{name}[-1]" for name in asked.columns})
+        model = PrivBayesModel().fit(curator_over(view, Budget(12, 1e-9), seed)[0], asked)
         assert isinstance(model, FittedPrivBayes)
         assert "visit" in model.carried
         true = np.bincount(view.columns["visit"], minlength=12) / len(view.owner)
-        off = float(np.abs(shares(model, "visit") - true).sum() / 2)
-        assert off < 0.3
+        off.append(float(np.abs(shares(model, "visit") - true).sum() / 2))
+    assert np.mean(off) < 0.35
