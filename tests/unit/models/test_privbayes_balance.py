@@ -30,7 +30,7 @@ def shares(model: FittedPrivBayes, column: str) -> np.ndarray:
 
 def test_sequences_stay_where_values_are_though_noise_hides_what_changes() -> None:
     """Twelve visits, all alike frequent, one row of 25 changes: the noise is about as large as the rows that come to a visit, so
-    that some were lost, and others gathered everybody. Five fits (seeded): .52 off on average without the balance, .20 with it."""
+    that some were lost, and others gathered everybody. Five fits (seeded): .52 off on average without it, .20 with it."""
     off = []
     for seed in range(1, 6):
         view, asked = twins()
