@@ -208,7 +208,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                     children=sizes.children(group),
                     doubtful=doubtful_codes(schema, group),
                     begins=beginning_columns(group.group, coded[group.group.table]),
-                    near=near_columns(group, coded[group.group.table]) if group.group.part == "rows" else {},
+                    near=near_columns(group, coded[group.group.table]),
                 )
                 fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)

@@ -118,7 +118,7 @@ def near_columns(group: SettledGroup, codec: TableCodec) -> dict[str, str]:
     before = {column: name for name, (column, lag) in group.task.lags.items() if lag == 1}
     near: dict[str, str] = {}
     for name in group.columns:
-        own = codec.columns.get(name)
+        own = codec.columns.get(name) if group.group.part == "rows" else None
         close = [each.beside for each in own.near if each.close] if isinstance(own, OrdinalCodec) else []
         # Another one of its row goes before its own in the row before.
         beside = next((other for other in close if other is not None), before.get(name) if close else None)

@@ -90,11 +90,9 @@ def _renewed(
     doubtful: tuple[int, ...],
 ) -> None:
     """What a carried column is where it is new, in balance with whether it repeats the value before."""
-    values, before = margins.get(Axis(renewed.column)), repeating.parents[0]
-    flowing = None if values is None or before.level else flows(repeated, counts, values)
-    conditionals[renewed.child] = _carried(counts, doubtful, None if flowing is None else flowing.arriving)
-    if values is None or flowing is None:
-        return
+    values, before = margins[Axis(renewed.column)], repeating.parents[0]
+    flowing = flows(repeated, counts, values)
+    conditionals[renewed.child] = _carried(counts, doubtful, flowing.arriving)
     previous = next((place for place, axis in enumerate(renewed.parents) if axis == before), None)
     both = conditionals[repeating.child], conditionals[renewed.child]
     moved = in_balance(flowing, repeated, counts, *both, values, previous, settings.raking)
