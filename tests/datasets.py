@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
-from mare.schema.caps import link_cap
 from mare.schema.columns import (
     Boolean,
     Category,
@@ -31,6 +30,7 @@ from mare.schema.columns import (
     Position,
     Time,
 )
+from mare.schema.layout import link_cap
 from mare.schema.schema import EntityByColumn
 from tests.memory_source import MemorySource
 

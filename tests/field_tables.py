@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import columns, determined, links, relative, said_once, schema, strict
+from mare.schema import columns, determined, links, said_once, schema, strict
 
-_ROOMS = (schema, said_once, links, columns, relative, determined)
+_ROOMS = (schema, said_once, links, columns, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _WORDS: dict[object, str] = {

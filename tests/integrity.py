@@ -12,10 +12,9 @@ import pandas as pd
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
-from mare.schema.caps import link_cap
 from mare.schema.columns import Date, Datetime, Integer, Number, Ordinal
-from mare.schema.layout import Layout
-from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW
+from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW
+from mare.schema.layout import Layout, link_cap
 from mare.schema.schema import EntityByColumn
 from mare.schema.strict import parse_span
 

@@ -5,7 +5,7 @@ and so do such signs themselves: two keys that differ in the source still differ
 bad byte would make one of them, and give one patient's rows to another.
 
 Whether pandas keeps a column as whole numbers, as floats or as objects depends on all of its values, so on other patients'. The
-stage spells what comes in a type (`mare.stage.casting.as_text`); `spelled` spells objects, and both write the same value alike.
+stage spells what comes in a type (`mare.stage.loading.as_text`); `spelled` spells objects, and both write the same value alike.
 """
 
 from __future__ import annotations

@@ -33,9 +33,8 @@ from mare.schema.columns import AnyColumn, Listed, Quantity, TimeColumn
 from mare.schema.columns.category import canonical
 from mare.schema.columns.written import quoted
 from mare.stage import LocalNotes, Staged, needs, stage
-from mare.stage.casting import as_text, typed
 from mare.stage.intake import staging_database
-from mare.stage.loading import Reading, reading_of
+from mare.stage.loading import Reading, as_text, reading_of, typed
 from mare.stage.staged_tables import StagedTable
 
 Kind = Literal["unreadable", "outside", "null", "nowhere"]

@@ -10,18 +10,17 @@ from mare.domain import Coarsening
 from mare.errors import InternalError, PlanError
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
+from mare.schema.determined import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.layout import Shared, public_parts, shared_columns
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, CodeCodec, canonical
 from .learned_domains import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordered import Refused, ordered_codec
-from .ordinal import OrdinalCodec
+from .ordinal import OrdinalCodec, SpecialValues
 from .relative import FirstCodec, RelativeCodec, whole_bins
 from .scaled import ScaledCodec, scaled_codec
 from .scales import scale_of
-from .slots import SpecialValues
 
 
 @dataclass(frozen=True)

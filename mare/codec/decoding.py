@@ -12,17 +12,15 @@ import pyarrow as pa
 
 from mare.domain import CodeArray, drawing
 from mare.errors import InternalError
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
+from mare.schema.determined import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
 from .keeping_apart import Apart, Free
 from .nearness import drawn_near
-from .ordinal import OrdinalCodec
-from .relative import Limits, RelativeCodec
-from .room import WIDEST
+from .ordinal import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, OrdinalCodec
+from .relative import WIDEST, Limits, RelativeCodec
 from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
-from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Mask, Ticks
 
 ROUNDS = 4

@@ -22,15 +22,14 @@ import numpy as np
 
 from mare.domain import CodeArray, drawing, smallest_dtype
 from mare.schema.columns import ROOMS
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
+from mare.schema.determined import PREVIOUS_ROW, SAME_ROW
 
 from .bins import Bins
 from .building import TableCodec
 from .decoding import Walk
-from .ordinal import OrdinalCodec
+from .ordinal import NULL, ORDINARY, OrdinalCodec
 from .relative import LONGEST, PARTS_OF_A_TICK, FirstCodec, Limits, Placing, RelativeCodec
 from .siblings import Above, Index, Points, Siblings, is_open, limits_of
-from .slots import NULL, ORDINARY
 from .ticks import FURTHEST, Side, Ticks
 
 

@@ -17,12 +17,11 @@ from mare.errors import InternalError
 
 from .building import TableCodec, ValueCodec
 from .elapsed import elapsed_ticks, free_codes
-from .ordinal import OrdinalCodec
+from .ordinal import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, OrdinalCodec, Reading, beyond, unreadable
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
 from .scales import ticks_of_a_day
 from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
-from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
 from .ticks import FURTHEST, Mask, Ticks
 
 

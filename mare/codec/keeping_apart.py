@@ -14,10 +14,9 @@ import numpy as np
 from mare.domain import CodeArray, drawing, move_apart, repeated
 
 from .building import TableCodec
-from .ordinal import OrdinalCodec
+from .ordinal import NULL, ORDINARY, Kinds, OrdinalCodec
 from .relative import RelativeCodec
 from .siblings import Above, Index, interval_of, is_open
-from .slots import NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Ticks
 
 ATTEMPTS = 8

@@ -9,19 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mare.schema import Schema
-from mare.schema.caps import most_children
 from mare.schema.columns import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from mare.schema.columns.ordinal import Ends
 from mare.schema.columns.ticks import open_ticks
-from mare.schema.layout import Layout
-from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
+from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
+from mare.schema.layout import Layout, most_children
 
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned_domains import LearnedOrder
-from .ordinal import OrdinalCodec, Within
+from .ordinal import OrdinalCodec, Slots, Within
 from .relative import LONGEST, PARTS_OF_A_TICK, WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
 from .scales import AnyScale, DecimalScale, scale_of
-from .slots import Slots
 
 MUCH_LONGER = 1024
 """A sequence that nothing but its interval holds may go on for so many times as long as it can wait for its first value."""

@@ -24,9 +24,8 @@ from .bins import OpenBins, Scale, bins_from_edges
 from .category import canonical
 from .learned_domains import LearnedOrder, LearnedScales
 from .ordered import cut, edges_of, settled
-from .ordinal import Binned
+from .ordinal import NULL, ORDINARY, Binned, Kinds, Reading, Slots, SpecialValues, beyond, unreadable
 from .scales import DecimalScale, WholeScale, scale_in
-from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, beyond, unreadable
 from .ticks import FURTHEST, Ticks
 
 Items = NDArray[np.int64]

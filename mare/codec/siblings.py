@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.determined import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .ordinal import Within
 from .relative import Limits, Placing

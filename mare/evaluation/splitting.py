@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.errors import PlanError, SourceError
-from mare.finding import HeldSource, Location, open_sink, open_source
+from mare.finding import HeldSource, Location, open_sink, open_source, refuse_overlap
 from mare.graph.dag import DatasetDag
 from mare.ports import TRUE_ROWS, Located, Sink, SinkTable, Source
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import reading_of
-from mare.whereabouts import refuse_overlap
 
 from .placing import matched
 from .side_reader import whole_tables

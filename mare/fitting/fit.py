@@ -20,9 +20,9 @@ from mare.graph.dag import DatasetDag
 from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
+from mare.planning.domains import most_sequences, row_bounds
 from mare.planning.learning import STRANGERS
 from mare.planning.plan import phase_shares
-from mare.planning.sensitivity import most_sequences, row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
 from mare.privacy.budget import Budget, Pledge

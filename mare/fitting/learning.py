@@ -28,12 +28,12 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
-from mare.codec.beside import Names
+from mare.codec.category import Names
 from mare.codec.scales import DecimalScale, TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
+from mare.planning.domains import RowBound
 from mare.planning.learning import BINS, BOUNDS, ELAPSED, ITEM_BINS, ITEM_BOUNDS, VALUES
-from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema

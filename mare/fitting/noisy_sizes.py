@@ -16,7 +16,7 @@ from math import inf, sqrt
 from mare.domain import Estimate, Marginal, RowsEach
 from mare.graph.groups import Part
 from mare.planning import Warned
-from mare.planning.sensitivity import RowBound
+from mare.planning.domains import RowBound
 from mare.privacy.curator import NoisySize
 from mare.relational.placing import seen_columns
 from mare.release import SettledGroup

@@ -19,8 +19,7 @@ from mare.codec import LearnedValues
 from mare.domain import Marginal
 from mare.errors import SourceError
 from mare.planning import Warned
-from mare.planning.domains import is_learned
-from mare.planning.sensitivity import RowBound
+from mare.planning.domains import RowBound, is_learned
 from mare.privacy.curator import Clip
 from mare.relational.public import PublicTables
 from mare.relational.relations import Words, relations

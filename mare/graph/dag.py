@@ -15,11 +15,10 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Schema
-from mare.schema.caps import link_cap
 from mare.schema.checks import find_graph_faults
 from mare.schema.columns import Code
 from mare.schema.faults import describe
-from mare.schema.layout import Layout
+from mare.schema.layout import Layout, link_cap
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""

@@ -15,10 +15,10 @@ from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.columns import Identifier, Listed, Ordinal
 from mare.schema.condition_grammar import IsNull, comparisons_in, parse_condition
+from mare.schema.determined import PARENT_ROW, Anchor, Relative
 from mare.schema.faults import describe
 from mare.schema.layout import public_parts, shared_columns
 from mare.schema.links import Reference
-from mare.schema.relative import PARENT_ROW, Anchor, Relative
 
 from .dag import DatasetDag
 from .groups import GroupColumn, Part

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from mare.schema import Schema
-from mare.schema.caps import link_cap, link_memory
+from mare.schema.layout import link_cap, link_memory
 
 from .dag import DatasetDag
 from .groups import ColumnGroup, GroupColumn, HistoryColumn, HistoryKind, Part

@@ -22,8 +22,13 @@ from mare.schema.faults import Fault, Path, describe
 from mare.schema.loading import load_schema
 from mare.schema.schema import ModelChoice, peeked_paths
 
-from .advice import (
+from .domains import GroupDomains, RowBound, group_bound, group_domains, measures_any_bins, row_bounds
+from .learning import note_on_lists, open_domains, preview_learning, warn_of_learning
+from .plan import Plan, PlannedGroup, Warned, phase_shares
+from .preview import (
+    assume_rows,
     learning_without_delta,
+    preview,
     public_facts,
     vocabulary_notes,
     warn_of_a_guess,
@@ -31,11 +36,6 @@ from .advice import (
     warn_of_noise,
     warn_of_peeking,
 )
-from .domains import GroupDomains, group_domains, measures_any_bins
-from .learning import note_on_lists, open_domains, preview_learning, warn_of_learning
-from .plan import Plan, PlannedGroup, Warned, phase_shares
-from .preview import assume_rows, preview
-from .sensitivity import RowBound, group_bound, row_bounds
 
 
 def plan(schema: Schema | str | FilePath, budget: Budget, *, entities: int | None = None) -> Plan:

@@ -20,7 +20,7 @@ from mare.codec.elapsed import room_codes, room_placing
 from mare.codec.ticks import FURTHEST, Ticks
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
-from mare.schema.relative import Anchor
+from mare.schema.determined import Anchor
 
 from .placing import NOWHERE, Index, Placed, PlacedTables, context_codes
 from .relations import Ranked, TableRelations, previous_of_item

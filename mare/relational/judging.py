@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mare.codec import OrdinalCodec, RelativeCodec, TableCodec
 from mare.codec.building import ValueCodec
 from mare.codec.category import canonical
-from mare.codec.slots import NULL
+from mare.codec.ordinal import NULL
 from mare.codec.ticks import microseconds, null_mask
 from mare.domain import CodeArray, smallest_dtype
 from mare.schema.columns import AnyColumn, Listed, Ordinal

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import LearnedDomain, LearnedDomains, LearnedValues, TableCodec
-from mare.codec.beside import Names
 from mare.codec.building import Labels
-from mare.codec.category import Redrawn
+from mare.codec.category import Names, Redrawn
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.dag import DatasetDag
 from mare.graph.modelled import goes_along, table_parts
-from mare.planning.sensitivity import row_bounds
+from mare.planning.domains import row_bounds
 from mare.schema import Schema
 from mare.schema.columns import PACES, AnyColumn, Identifier
 from mare.schema.condition_grammar import Condition, parse_condition

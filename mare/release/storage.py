@@ -17,6 +17,7 @@ from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.columns import Column, Ordinal
+from mare.schema.determined import SAME_ROW
 from mare.schema.faults import CUT_DOWN
 from mare.schema.reflection import (
     Bound,
@@ -27,7 +28,6 @@ from mare.schema.reflection import (
     Reflection,
     StorageKind,
 )
-from mare.schema.relative import SAME_ROW
 
 
 def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTable, ...]:

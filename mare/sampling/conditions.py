@@ -28,8 +28,8 @@ from mare.schema.condition_grammar import (
     parse_condition,
     values_of,
 )
+from mare.schema.determined import SAME_ROW
 from mare.schema.faults import listed
-from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
     from .writing import ChunkValues

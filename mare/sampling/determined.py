@@ -23,8 +23,7 @@ from mare.relational.public import text as public_text
 from mare.schema import Schema
 from mare.schema.columns import Column, Listed, Ordinal, Position, Quantity, Text
 from mare.schema.columns.ticks import TimeTicks, WholeTicks
-from mare.schema.determined import Determined, Elapsed, Lookup
-from mare.schema.relative import SAME_ROW, Anchor
+from mare.schema.determined import SAME_ROW, Anchor, Determined, Elapsed, Lookup
 
 from .formulas import Formulas, quantities_of, total
 from .storing import as_text, numbered, shaped, take

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mare.codec import Above, DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec, decode_table
 from mare.codec.category import CodeCodec
-from mare.codec.slots import ORDINARY
+from mare.codec.ordinal import ORDINARY
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.errors import InternalError

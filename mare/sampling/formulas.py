@@ -33,8 +33,18 @@ from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.ticks import TimeTicks
 from mare.schema.condition_grammar import Condition, comparisons_in, parse_condition
-from mare.schema.determined import CHOICE, Determined, Expression, Formula, named, parse_expression, tested_anchor
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.determined import (
+    CHOICE,
+    PREVIOUS_ROW,
+    SAME_ROW,
+    Anchor,
+    Determined,
+    Expression,
+    Formula,
+    named,
+    parse_expression,
+    tested_anchor,
+)
 from mare.schema.strict import Value
 
 from .run import by_position

@@ -25,12 +25,12 @@ from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels, relations
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.caps import link_cap
 from mare.schema.columns import Code
+from mare.schema.layout import link_cap
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
-from .ending import endings
+from .dropping import endings
 from .fitted_tables import Chunk, Decoder, FittedTables
 from .run import stream
 from .writing import ChunkValues, Writer

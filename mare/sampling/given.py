@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
+from mare.codec.ordinal import ORDINARY
 from mare.codec.siblings import Above, standing, standing_place
-from mare.codec.slots import ORDINARY
 from mare.codec.ticks import Mask
 from mare.domain import Domain
 from mare.errors import SourceError
@@ -35,6 +35,7 @@ from mare.schema.layout import shared_columns
 
 from .given_columns import (
     Columns,
+    Given,
     GivenLinks,
     Surroundings,
     check_copies,
@@ -43,9 +44,9 @@ from .given_columns import (
     given_links,
     key_texts,
     places_of,
+    read_given,
     unknown_columns,
 )
-from .given_files import Given, read_given
 
 if TYPE_CHECKING:
     from .fitted_tables import FittedTables

@@ -6,11 +6,18 @@ Random references to other entities lead to any row of any other entity, also of
 
 Where the entities themselves are referred to, a key follows from the entity's number, and nothing has to be known beforehand.
 Where rows below them are, everything is generated twice: once to know whose rows there are, once to refer to them.
+
+Keys of several columns that were drawn column by column are brought together to keys that the public table has:
+
+    codes of the columns ─► which keys there are ─► **codes of a key that there is**
+
+What a row has from above stays, and so does a column as long as some key goes on from those before it: the station is drawn again
+among those of the site, by how frequent its numbers are. So a site never gives way to a station.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,13 +27,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US, Mask
-from mare.domain import RowDraws
+from mare.domain import RowDraws, purpose_of
 from mare.errors import InternalError
 from mare.relational.filling import VIA, Fresh, Linked
-from mare.relational.placing import NOWHERE, Index
-from mare.relational.relations import Words
+from mare.relational.placing import NOWHERE, Index, written_codes
+from mare.relational.relations import WholeKey, Words
+from mare.schema.layout import Above
 from mare.schema.reflection import ReflectedColumn
 
+from .given_columns import key_texts
+from .run import OWN_PARTS, Run
 from .storing import fresh_purpose, fresh_values, take
 
 if TYPE_CHECKING:
@@ -303,3 +313,108 @@ def collected(chunks: Iterator[ChunkValues], wanted: Mapping[str, set[str]]) -> 
 
 def with_everyone(writer: Writer, known: Mapping[str, Everyone]) -> Writer:
     return replace(writer, everyone={**writer.everyone, **known})
+
+
+_RARE = 1e-6
+"""The weight of what was never counted, beside what was."""
+
+
+def bring_together(run: Run, table: str, rows: Index, label: str = "") -> None:
+    """Mend the codes of these rows in place."""
+    for number, whole in enumerate(run.related(table).wholes if len(rows) else ()):
+        if len(whole.keys):
+            _bring_together(run, table, whole, rows, f"{number} {label}")
+
+
+def _bring_together(run: Run, table: str, whole: WholeKey, rows: Index, label: str) -> None:
+    keys, listed = whole.numbers, whole.listed
+    held = [_held(run, table, whole.parts[place], number, rows) for place, number in zip(whole.order, listed, strict=True)]
+    known = np.logical_and.reduce([numbers != NULL for numbers in held])
+    draws = RowDraws(run.keys[table], purpose_of(f"whole key {table}.{label}"))
+    begun, branches = np.zeros(len(rows), dtype=np.int64), np.zeros(len(whole.keys), dtype=np.int64)
+    for level, place in enumerate(whole.order):
+        # Which branch of the tree of keys a row is on, and on which it goes on.
+        steps, branch_of = np.unique(np.stack([branches, keys[:, level]], axis=1), axis=0, return_inverse=True)
+        ids, size = steps[:, 0] * len(listed[level]) + steps[:, 1], len(listed[level])
+        wanted = begun * size + held[level]
+        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        lost = known & ((ids[at] != wanted) | (held[level] < 0))
+        part = whole.parts[place]
+        if isinstance(part, Above):
+            _leave_out(run, table, whole, rows[lost])
+            known &= ~lost
+        elif lost.any():
+            words = run.related(table).reference(part)
+            assert isinstance(words, Words)
+            again = np.flatnonzero(lost)
+            at[again] = _draw(steps, _weights(words, listed[level]), begun[again], draws.at(part, rows[again]).random())
+            code_of = {key: code for code, key in enumerate(words.of_codes()) if key is not None}
+            keys_there = (words.vocabulary.codes.get((text,), NOWHERE) for text in listed[level])
+            codes = np.array([code_of.get(key, len(words.chosen)) for key in keys_there], dtype=np.int64)
+            _write(run, table, part, words, rows[again], codes[steps[at[again], 1]])
+        begun, branches = np.where(known, at, 0), np.ravel(branch_of)
+
+
+NULL = -2
+
+
+def _held(run: Run, table: str, part: str | Above, number: Mapping[str, int], rows: Index) -> Index:
+    """Of each row, the number of what it has there; below 0 where the table has no such key, or it is NULL."""
+    if isinstance(part, str):
+        return _numbers(run, table, part, number)[written_codes(run.tables[table])[part][rows]]
+    above = run.placed.climb(rows, table, part.table)
+    given, column = run.chunk.given.get(part.table), part.part.columns[0]
+    if given is not None and run.made.given is not None and column in (columns := run.made.given.tables[part.table].columns):
+        held = [
+            NULL if text is None else number.get(text, NOWHERE)
+            for text in key_texts({column: columns[column][given]}, [column]).to_pylist()
+        ]
+        return np.array(held, dtype=np.int64)[above]
+    there = written_codes(run.tables[part.table])[part.part.name]
+    numbers: Index = _numbers(run, part.table, part.part.name, number)[there[above]]
+    return numbers
+
+
+def _numbers(run: Run, table: str, name: str, number: Mapping[str, int]) -> Index:
+    """Of each code that a reference is written with, the number of its key."""
+    words = run.related(table).reference(name)
+    assert isinstance(words, Words)
+    keys = words.of_codes()
+    return np.array([NULL if key is None else number.get(words.vocabulary.keys[key][0], NOWHERE) for key in keys], dtype=np.int64)
+
+
+def _weights(words: Words, texts: Iterable[str]) -> NDArray[np.float64]:
+    """How frequent each of these is, as far as that was counted."""
+    counted = dict(zip(words.chosen, words.weights, strict=False)) if words.weights else dict.fromkeys(words.chosen, 1.0)
+    codes, most = words.vocabulary.codes, max(counted.values(), default=1.0) or 1.0
+    return np.array([max(counted.get(codes.get((text,), NOWHERE), 0.0), most * _RARE) for text in texts])
+
+
+def _draw(steps: NDArray[np.int64], weights: NDArray[np.float64], begun: Index, uniform: NDArray[np.float64]) -> Index:
+    """One of the steps that go on from each of these branches. Steps are sorted by branch."""
+    ladder = np.r_[0.0, np.cumsum(weights[steps[:, 1]])]
+    first, end = np.searchsorted(steps[:, 0], begun, side="left"), np.searchsorted(steps[:, 0], begun, side="right")
+    drawn = np.searchsorted(ladder, ladder[first] + uniform * (ladder[end] - ladder[first]), side="right") - 1
+    chosen: Index = np.clip(drawn, first, end - 1).astype(np.int64)
+    return chosen
+
+
+def _leave_out(run: Run, table: str, whole: WholeKey, rows: Index) -> None:
+    """No key goes on from what stands above these rows: they refer to none, or go."""
+    for part in whole.parts if len(rows) else ():
+        if isinstance(part, str):
+            words = run.related(table).reference(part)
+            assert isinstance(words, Words)
+            _write(run, table, part, words, rows, np.full(len(rows), words.size - 1))
+
+
+def _write(run: Run, table: str, name: str, words: Words, rows: Index, codes: Index) -> None:
+    """A key may be one that models have no code for: they look at the rest then, and it comes out all the same."""
+    placed = run.tables[table]
+    if name not in placed.written or placed.written[name].dtype != np.uint32:
+        written = {**placed.written, name: written_codes(placed)[name].astype(np.uint32)}
+        run.tables[table] = placed = replace(placed, written=written)
+    placed.written[name][rows] = codes
+    for own in OWN_PARTS:
+        if name in placed.codes[own]:
+            placed.codes[own][name][rows] = np.where(codes < words.size, codes, len(words.chosen))

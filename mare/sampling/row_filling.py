@@ -29,11 +29,11 @@ from mare.relational.relations import Ranked, Stepped, Words
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
 
-from .ending import EndOfSequences, Pacing, usual_gap
+from .dropping import EndOfSequences, Pacing, usual_gap
 from .fitted_tables import Chunk, FittedTables, decoding_draws
+from .linking import bring_together
 from .possible_codes import REDRAWS, LastOfItem, choice_of, keep_apart, step_targets
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
-from .whole_keys import bring_together
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from mare.schema.reflection import ReflectedTable
 from .conditions import entity_condition
 from .from_release import get_ready
 from .given import take_given
-from .given_files import Given, refuse_given_in
+from .given_columns import Given, refuse_given_in
 from .streaming import ChunkSizes, Job, Meter, Progress, chunk_sizes, stream_batches, who_there_is
 
 if TYPE_CHECKING:

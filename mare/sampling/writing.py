@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec import DecodedTable, OrdinalCodec
+from mare.codec.ordinal import ORDINARY, Kinds
 from mare.codec.siblings import standing
-from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Mask, Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from .columns.written import Case, canonical
-from .relative import PREVIOUS_ROW
+from .determined import PREVIOUS_ROW
 from .strict import Day, Names, Strict, Value
 
 _CLOCK = frozenset("HIMSpfXTRc")

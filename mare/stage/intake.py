@@ -28,7 +28,11 @@ from mare.relational.public import Texts
 
 from .loading import Collations, load_rows, reading_of
 from .needs import TableNeeds
-from .owners import (
+from .staged import LocalNotes, Staged
+from .staged_tables import StagedTable, load_vocabulary, read_places
+from .truncation import (
+    Cuts,
+    OwnedRows,
     adopt_orphans,
     check_entities,
     count_rows,
@@ -38,11 +42,11 @@ from .owners import (
     owned_by_parent,
     owned_by_reference,
     place_by_column,
+    positions,
+    sorted_rows,
+    truncate_rows,
     with_public_keys,
 )
-from .staged import LocalNotes, Staged
-from .staged_tables import StagedTable, load_vocabulary, read_places
-from .truncation import Cuts, OwnedRows, positions, sorted_rows, truncate_rows
 
 Vocabularies = Mapping[str, Sequence[Texts]]
 """The keys of public tables by who refers to them: `prescriptions` (an association), `labs.itemid` (a reference)."""

@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mare.codec.beside import pair_sql
+from mare.codec.category import pair_sql
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.schema import Schema, Table
-from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Identifier
-from mare.schema.layout import going_with, public_parts
+from mare.schema.layout import going_with, link_cap, public_parts
 from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from mare.codec import ScaledCodec, TableCodec
 from mare.codec.bins import roundness
 from mare.codec.category import coded_by_value
+from mare.codec.ordinal import FIRST_ROW, ORDINARY
 from mare.codec.rhythm import days_of, grain_codes, hours_of
 from mare.codec.scales import ticks_of_a_clock
-from mare.codec.slots import FIRST_ROW, ORDINARY
 from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.relational.placing import Index

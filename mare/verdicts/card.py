@@ -10,8 +10,8 @@ from mare.errors import ReleaseError
 from mare.planning import Warned
 from mare.privacy.budget import factor, plainly
 from mare.privacy.ledger import Charge, Ledger
+from mare.relational.filling import Origin, column_origins
 from mare.release import Release
-from mare.release.origins import Origin, column_origins
 
 from .expected import CLEAR, MEAN_NOISE, ExpectedErrors
 

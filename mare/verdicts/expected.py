@@ -29,7 +29,7 @@ from mare.privacy.noise import standard_deviation
 from mare.relational.filling import VIA, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.release import Release, SettledGroup
 from mare.schema.columns import Ordinal
-from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 MEAN_NOISE = sqrt(2 / pi)
 """E|x| of noise, in deviations."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mare.schema.reflection import Check, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare_adapters.sources.check_grammar import Unreadable, parse
 from mare_adapters.sources.checks import apply_checks
-from mare_adapters.sources.statements import named_checks
+from mare_adapters.sources.sql import named_checks
 
 TABLE = ReflectedTable(
     "t",

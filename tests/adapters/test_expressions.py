@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare_adapters.sinks.expressions import default_words, is_harmless
+from mare_adapters.sinks.wording import default_words, is_harmless
 
 
 @pytest.mark.parametrize(

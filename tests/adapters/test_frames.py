@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from mare.errors import InternalError, SinkError, SourceError
-from mare.finding import open_sink, open_source
+from mare.finding import open_sink, open_source, refuse_overlap
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare.whereabouts import refuse_overlap
 from tests.targets import ROWS, TABLES, fill
 
 FRAME = pd.DataFrame(

@@ -14,8 +14,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 import mare
 from mare.errors import SourceError
-from mare.finding import open_source
-from mare.whereabouts import refuse_overlap
+from mare.finding import open_source, refuse_overlap
 from tests.servers import PostgresServer
 
 TABLES = "CREATE TABLE patients (id INTEGER PRIMARY KEY, sex TEXT NOT NULL, born DATE)"

@@ -18,7 +18,7 @@ from mare.errors import SinkError
 from mare.finding import open_sink
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare_adapters.sinks.marks import has_mark, is_mark, mark_of
+from mare_adapters.sinks.target import has_mark, is_mark, mark_of
 from tests.servers import MysqlServer, PostgresServer
 from tests.targets import ALL, DATABASES, FILES, TABLES, Target, batch, fill, make_target, read, write
 

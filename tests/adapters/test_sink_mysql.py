@@ -8,7 +8,7 @@ from mare.errors import SinkError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
-from mare_adapters.sinks.marks import mark_of
+from mare_adapters.sinks.target import mark_of
 from tests.servers import CHINOOK, MysqlServer
 from tests.targets import LINES, ROWS, TABLES, Row, batch, fill, read, write
 

@@ -20,8 +20,8 @@ import mare.stage.raw_columns as raw_columns
 import mare.stage.staged as staged_module
 from mare.codec import LearnedValues
 from mare.codec.bins import roundness
+from mare.codec.ordinal import NULL, SpecialValues
 from mare.codec.rhythm import days_of
-from mare.codec.slots import NULL, SpecialValues
 from mare.domain import Domain, smallest_dtype
 from mare.fitting.public_keys import ChosenKeys
 from mare.privacy.qualities import Summed

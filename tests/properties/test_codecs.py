@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mare.codec import Points, Siblings, TableCodec, decode_table, evenly, table_codec
 from mare.codec.relative import LONGEST, WHOLE, drawn_parts, fractions_of, parts_at, whole_bins
+from mare.schema.determined import Anchor
 from mare.schema.loading import load_schema
-from mare.schema.relative import Anchor
 from tests.codecs import encode_table
 
 _DAYS = st.dates(date(1844, 1, 1), date(2299, 12, 31))

@@ -14,11 +14,11 @@ from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.modelled import table_parts
 from mare.graph.pdag import column_groups
 from mare.planning import Plan
+from mare.planning.domains import row_bounds
 from mare.planning.planning import plan
-from mare.planning.sensitivity import row_bounds
 from mare.privacy.budget import Budget
 from mare.schema import Schema
-from mare.schema.caps import link_cap
+from mare.schema.layout import link_cap
 from tests.graph_edges import paths_to_entity
 from tests.strategies import schemas
 

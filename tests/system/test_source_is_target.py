@@ -18,10 +18,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 
-from mare.finding import open_sink, open_source
+from mare.finding import open_sink, open_source, refuse_overlap
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
-from mare.whereabouts import refuse_overlap
 from tests.command_line import Done, mare
 from tests.memory_source import HOSPITAL, hospital_rows
 from tests.servers import MysqlServer, PostgresServer

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mare.errors import SinkError
+from mare.finding import file_place, folder_place, refuse_files_in, refuse_overlap
 from mare.ports import Place
-from mare.sampling.given_files import refuse_given_in
-from mare.whereabouts import file_place, folder_place, refuse_files_in, refuse_overlap
+from mare.sampling.given_columns import refuse_given_in
 from mare_adapters.dialects.mysql import Mysql
 from mare_adapters.dialects.postgres import Postgres
 from mare_adapters.locations import sql_location

@@ -24,9 +24,9 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.types import TypeEngine
 
 from mare.errors import SinkError, SourceError
+from mare.finding import file_place
 from mare.ports import Place, Sink, Source
 from mare.schema.reflection import Bound, Check, LeftOut, ReflectedColumn, StorageKind
-from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables, whole_number_ends
 from mare_adapters.sources.checks import apply_checks

@@ -23,10 +23,8 @@ from mare_adapters.locations import duckdb_path
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .marks import is_mark, mark_of, marked
-from .target import Step, dangling, entered
+from .target import Step, dangling, entered, fitted, is_mark, mark_of, marked
 from .target_tables import Limits, WriteOrder
-from .values import fitted
 from .wording import Wording, changed_types, create_indexes, is_listed, own_type, sized
 
 _HELD = """

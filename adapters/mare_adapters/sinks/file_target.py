@@ -20,13 +20,12 @@ import pyarrow as pa
 
 from mare.errors import SinkError
 from mare.files import hold_folder, sync_folder
+from mare.finding import file_place
 from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
-from mare.whereabouts import file_place
 from mare_adapters.boundary import writing
 
-from .marks import refuse_others, refuse_what_is_there
-from .target import Target, entered
+from .target import Target, entered, refuse_others, refuse_what_is_there
 from .target_tables import Limits, target_tables
 
 

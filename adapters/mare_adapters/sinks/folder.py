@@ -23,19 +23,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mare.errors import SinkError
+from mare.finding import folder_place
 from mare.ports import TRUE_ROWS, Place
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.secrecy import is_path, require_path
-from mare.whereabouts import folder_place
 from mare_adapters.boundary import writing
 from mare_adapters.engine import quoted
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .marks import refuse_others, refuse_what_is_there
-from .target import Step, entered
+from .target import Step, csv_rows, entered, fitted, refuse_others, refuse_what_is_there
 from .target_tables import Limits
-from .values import csv_rows, fitted
 from .wording import declared_digits
 
 _FORMATS = ("parquet", "csv", "csv.gz")

@@ -15,10 +15,8 @@ import pyarrow as pa
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
 
-from .marks import is_mark, mark_of, refuse_unmarked
-from .target import Target, entered
+from .target import Target, entered, fitted, is_mark, mark_of, refuse_unmarked
 from .target_tables import Limits, target_tables
-from .values import fitted
 
 _LIMITS = Limits("a dictionary of frames")
 _MARK = "mare"

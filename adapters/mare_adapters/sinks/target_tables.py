@@ -14,7 +14,7 @@ from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
-from .expressions import default_words, is_harmless
+from .wording import default_words, is_harmless
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Self
 import duckdb
 
 from mare.errors import SourceError
+from mare.finding import file_place
 from mare.ports import Place
 from mare.schema.reflection import (
     Check,
@@ -28,7 +29,6 @@ from mare.schema.reflection import (
     Reflection,
     StorageKind,
 )
-from mare.whereabouts import file_place
 from mare_adapters.boundary import reading
 from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import duckdb_path
@@ -38,7 +38,7 @@ from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
 from .checks import apply_checks
 from .columnar import BATCH_ROWS, within_reach
 from .peeking import peek_column
-from .statements import generated_columns, index_definition
+from .sql import generated_columns, index_definition
 from .table_source import Batches, TableSource, find_table
 
 _KINDS: dict[str, StorageKind] = {

@@ -25,10 +25,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mare.errors import SourceError
+from mare.finding import folder_place
 from mare.ports import Place
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection
 from mare.secrecy import shown
-from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field

@@ -16,8 +16,8 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import NullPool
 
 from mare.errors import SourceError
+from mare.finding import file_place
 from mare.ports import Place, Source
-from mare.whereabouts import file_place
 from mare_adapters.boundary import connecting
 from mare_adapters.dialects.sqlite import Sqlite
 from mare_adapters.letters import letters

@@ -24,12 +24,11 @@ from mare.cli import telling as say
 from mare.cli.app import app
 from mare.cli.progress import CountedSource, FitProgress, count_bar, fit_bar, step_bar
 from mare.errors import MareError, ReleaseError, SinkError
-from mare.finding import open_source
+from mare.finding import open_source, refuse_files_at, refuse_files_in, refuse_overlap
 from mare.ports import Foresees, Scripted, Sink
 from mare.privacy.budget import Budget, Pledge, plainly
 from mare.privacy.budget_file import budget_files_beside
 from mare.privacy.occasion import Occasion, utc
-from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
 if TYPE_CHECKING:
     from mare.planning import Plan
@@ -222,7 +221,7 @@ def sample(
     """
     from mare.release import load_release
     from mare.sampling import SampleOptions
-    from mare.sampling.given_files import parse_given, refuse_given_in
+    from mare.sampling.given_columns import parse_given, refuse_given_in
 
     quiet = quiet or as_json
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))

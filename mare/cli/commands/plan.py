@@ -162,8 +162,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
 
 
 def _title(made: Plan, label: str) -> str:
-    from mare.planning.advice import short
-    from mare.planning.preview import total_cost
+    from mare.planning.preview import short, total_cost
     from mare.schema.yaml_writing import schema_hash
 
     unit = "" if made.budget.pure else f" (rho {short(total_cost(made.budget))})"
@@ -254,7 +253,7 @@ class _Column:
 
 def groups_table(made: Plan, width: int) -> Table:
     """One line per group. One model for all is said above the table: every column counts."""
-    from mare.planning.advice import short
+    from mare.planning.preview import short
 
     groups, preview = made.groups, made.preview
     columns = [
@@ -293,7 +292,7 @@ def comparison_tables(plans: Sequence[Plan], width: int) -> Iterator[Table]:
 
 
 def _compared(made: Plan) -> list[_Column]:
-    from mare.planning.advice import short
+    from mare.planning.preview import short
 
     size = "" if made.entities_guessed else f"\n{made.entities:,.0f}"
     verdicts = [_verdict(seen.verdict, _guess(made)) for seen in made.preview]

@@ -22,10 +22,10 @@ from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.measured import BrokenKind as Kind
 from mare.evaluation.sides import Side, starts_of
 from mare.relational.judging import judged
-from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Column, Date, Datetime, Listed, Ordinal, Quantity
 from mare.schema.condition_grammar import parse_condition
-from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.layout import link_cap
 
 from .coding import Sides
 from .features import Feature, Values, children_of, values

@@ -20,7 +20,7 @@ from mare.codec.ticks import DAY_US
 from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Ordinal, Quantity
-from mare.schema.relative import PARENT_ROW, SAME_ROW
+from mare.schema.determined import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
 from .coding import Sides, below

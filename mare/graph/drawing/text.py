@@ -10,7 +10,7 @@ from mare.graph.dag import REFERENCES, DatasetDag, TableEdge
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, HistoryKind, Part
 from mare.graph.pdag import column_groups
 from mare.schema import Schema
-from mare.schema.caps import link_memory
+from mare.schema.layout import link_memory
 
 
 @dataclass(frozen=True)

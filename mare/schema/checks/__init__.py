@@ -15,7 +15,7 @@ from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 from mare.schema.structure import members_of
 
-from . import anchors, determined, links, ownership, tables
+from . import anchors, determined, links, tables
 
 
 def _find_in_columns(layout: Layout) -> Iterator[Fault]:
@@ -30,8 +30,8 @@ def _find_in_columns(layout: Layout) -> Iterator[Fault]:
 
 _CHECKS = (
     tables.find_names,
-    ownership.find_entity,
-    ownership.find,
+    tables.find_entity,
+    tables.find_owners,
     links.find,
     links.find_ends,
     tables.find_keys,
@@ -56,7 +56,7 @@ def find_faults(schema: Schema) -> tuple[Fault, ...]:
 def find_graph_faults(schema: Schema) -> tuple[Fault, ...]:
     """Those without whose mending tables have no order and no owner: no graph can be made of them."""
     layout = Layout(schema)
-    checks = (ownership.find_entity, ownership.find, tables.find_cycles, tables.find_sees)
+    checks = (tables.find_entity, tables.find_owners, tables.find_cycles, tables.find_sees)
     return tuple(fault for check in checks for fault in check(layout))
 
 

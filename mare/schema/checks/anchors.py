@@ -10,9 +10,9 @@ from datetime import date
 from functools import cached_property
 
 from mare.schema.columns import Column, Drift, Integer, Ordinal
+from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
 from mare.schema.faults import Fault, Path, did_you_mean, listed, no_column, unsettled
 from mare.schema.layout import ENTITY, PARENT, Layout, named_above
-from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
 from mare.schema.strict import is_more, parse_span
 
 

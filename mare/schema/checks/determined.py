@@ -11,6 +11,9 @@ from mare.schema.columns.category import canonical
 from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
 from mare.schema.determined import (
     FUNCTIONS,
+    PREVIOUS_ROW,
+    SAME_ROW,
+    Anchor,
     DatePart,
     Determined,
     Elapsed,
@@ -22,7 +25,6 @@ from mare.schema.determined import (
 )
 from mare.schema.faults import Fault, Path, listed, no_column, no_table
 from mare.schema.layout import Layout
-from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
 from .anchors import resolve

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from mare.schema.determined import Relative
 from mare.schema.faults import Fault, Path, unsettled
 from mare.schema.reflection import Bound, StorageKind
-from mare.schema.relative import Relative
 from mare.schema.strict import Value, is_more
 
 from .column import AnyColumn, LearnedDomain, repeated

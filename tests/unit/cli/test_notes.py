@@ -9,18 +9,7 @@ from unittest import mock
 
 import pytest
 
-from mare.cli.notes import (
-    CAPS,
-    DECLARED,
-    ONE_ROW,
-    ORPHANS,
-    RANGE,
-    RARE,
-    UNKNOWN_KEYS,
-    UNTOLD,
-    VOCABULARY,
-    tell_notes,
-)
+from mare.cli.notes import CAPS, DECLARED, ONE_ROW, ORPHANS, RANGE, RARE, UNKNOWN_KEYS, UNTOLD, VOCABULARY, tell_notes
 from mare.fitting import Cuts, FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits

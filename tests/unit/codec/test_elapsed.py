@@ -13,8 +13,8 @@ from mare.codec import Points, RelativeCodec, Siblings, TableCodec, code_table, 
 from mare.codec.elapsed import Advance, elapsed_name, leading, pace_name
 from mare.codec.ticks import FURTHEST
 from mare.domain import RowDraws, as_generator, numbered_keys
+from mare.schema.determined import Anchor
 from mare.schema.loading import load_schema
-from mare.schema.relative import Anchor
 from tests.codecs import encode_table
 
 SCHEMA = """

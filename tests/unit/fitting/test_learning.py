@@ -16,7 +16,7 @@ from mare.fitting.code_lists import code_lists
 from mare.fitting.learning import Learning
 from mare.graph.dag import DatasetDag
 from mare.graph.pdag import column_groups
-from mare.planning.sensitivity import row_bounds
+from mare.planning.domains import row_bounds
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate

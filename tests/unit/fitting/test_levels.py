@@ -6,8 +6,8 @@ import numpy as np
 
 from mare.codec import OrdinalCodec, TableCodec
 from mare.codec.bins import make_bins
+from mare.codec.ordinal import Slots
 from mare.codec.scales import WholeScale
-from mare.codec.slots import Slots
 from mare.domain import Domain
 from mare.fitting.settling import group_levels
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn

@@ -7,7 +7,7 @@ import pytest
 
 from mare.graph.dag import DatasetDag
 from mare.graph.pdag import correlation_pdag
-from mare.schema.caps import link_memory
+from mare.schema.layout import link_memory
 from tests.graph_edges import Node, directed, undirected
 from tests.unit.graph.examples import groups, history, names, section_iv
 

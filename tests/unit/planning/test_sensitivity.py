@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mare.errors import MareError, PlanError
-from mare.schema.caps import link_cap
+from mare.schema.layout import link_cap
 
 from .examples import YES_NO, hospital, planned, prescriptions, schema_of, sensitivities
 

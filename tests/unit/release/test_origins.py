@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mare.relational.filling import fillings
-from mare.release.origins import column_origins, render_origins
+from mare.relational.filling import column_origins, fillings, render_origins
 from mare.schema.loading import load_schema
 from tests.reflections import table
 from tests.relations import RELATIONS, related

@@ -6,8 +6,7 @@ import pytest
 
 from mare.graph.pdag import column_groups
 from mare.schema import Schema
-from mare.schema.caps import link_cap, link_memory
-from mare.schema.layout import Layout
+from mare.schema.layout import Layout, link_cap, link_memory
 
 from .examples import spoiled
 

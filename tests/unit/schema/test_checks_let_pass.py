@@ -7,7 +7,7 @@ import pytest
 from mare.schema import Schema
 from mare.schema.checks import find_faults
 from mare.schema.columns import Date, Datetime
-from mare.schema.relative import Anchor
+from mare.schema.determined import Anchor
 
 from .examples import faults_after, hospital
 

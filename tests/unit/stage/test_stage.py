@@ -204,7 +204,7 @@ tables:
 def test_a_key_that_nearly_everybody_shares_is_refused_before_it_is_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mare.stage.owners.FREE_COPIES", 0)
+    monkeypatch.setattr("mare.stage.truncation.FREE_COPIES", 0)
     people = [{"id": n, "sex": "F"} for n in range(40)]
     described = load_schema(KEYLESS)
     types = {

@@ -24,7 +24,7 @@ from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
 from mare_adapters.sources.catalogue import Catalogue, KindOf, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.checks import apply_checks
-from mare_adapters.sources.statements import named_checks
+from mare_adapters.sources.sql import named_checks
 from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
 
 if TYPE_CHECKING:

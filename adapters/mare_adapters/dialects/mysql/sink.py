@@ -26,10 +26,8 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedForeignKey, ReflectedTable, StorageKind
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
-from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
+from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered, has_mark, is_mark, mark_of, refuse_unmarked, seconds
 from mare_adapters.sinks.target_tables import EVERY_ACTION, Limits, TargetTables, WriteOrder, target_tables, unfit
-from mare_adapters.sinks.values import seconds
 
 from .wording import WORDING, changed, create_table, foreign_key, without_lost_indexes
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
-from mare_adapters.sinks.expressions import is_constant
-from mare_adapters.sinks.marks import marked
-from mare_adapters.sinks.wording import Wording, changed_types, is_listed, own_type, sized
+from mare_adapters.sinks.target import marked
+from mare_adapters.sinks.wording import Wording, changed_types, is_constant, is_listed, own_type, sized
 
 from . import Mysql
 

@@ -30,7 +30,7 @@ from mare_adapters.sources.catalogue import (
 )
 from mare_adapters.sources.check_grammar import Unreadable, tokens
 from mare_adapters.sources.checks import apply_checks, apply_domain
-from mare_adapters.sources.statements import bare_name
+from mare_adapters.sources.sql import bare_name
 from mare_adapters.sources.table_source import EXACT
 
 CITEXT = "citext"

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import Check, ReflectedColumn, ReflectedTable
-from mare_adapters.sinks.expressions import is_harmless
-from mare_adapters.sinks.marks import is_mark, mark_of
-from mare_adapters.sinks.wording import Wording, is_plain
+from mare_adapters.sinks.target import is_mark, mark_of
+from mare_adapters.sinks.wording import Wording, is_harmless, is_plain
 
 if TYPE_CHECKING:
     from .tables import Connection, Homes

@@ -22,10 +22,8 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.marks import is_mark, mark_of, marked
-from mare_adapters.sinks.target import ServerTarget, Step, entered
+from mare_adapters.sinks.target import ServerTarget, Step, csv_rows, entered, is_mark, mark_of, marked
 from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, TargetTables, WriteOrder, target_tables
-from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
 from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
-from mare_adapters.sinks.expressions import is_constant
-from mare_adapters.sinks.marks import is_mark, mark_of
+from mare_adapters.sinks.target import is_mark, mark_of
 from mare_adapters.sinks.target_tables import WriteOrder, unfit
-from mare_adapters.sinks.wording import Wording, is_plain, sized
+from mare_adapters.sinks.wording import Wording, is_constant, is_plain, sized
 
 from . import Postgres
 from .definitions import counts

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, ClassVar
 from sqlalchemy import Connection, Engine, Inspector, create_engine
 from sqlalchemy.pool import NullPool
 
+from mare.finding import file_place
 from mare.ports import Place, Sink
 from mare.schema.reflection import Counting, LeftOut, ReflectedForeignKey, ReflectedIndex, ReflectedTable, StorageKind
-from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, actions_of, left_out_references, reflect_tables
 from mare_adapters.sources.checks import apply_checks
-from mare_adapters.sources.statements import constraint_names, generated_columns, index_definition, named_checks
+from mare_adapters.sources.sql import constraint_names, generated_columns, index_definition, named_checks
 from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:

@@ -20,13 +20,10 @@ import pyarrow.compute as pc
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
-from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.file_target import FileTarget
-from mare_adapters.sinks.marks import is_mark, mark_of
-from mare_adapters.sinks.target import Step, entered
+from mare_adapters.sinks.target import Step, entered, fitted, is_mark, mark_of, seconds
 from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits
-from mare_adapters.sinks.values import fitted, seconds
-from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, own_type, sized
+from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, is_constant, own_type, sized
 
 if TYPE_CHECKING:
     from mare_adapters.dialects import Dialect

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mare.schema.columns import Integer, Number, Ordinal
-from mare.schema.relative import FirstValue
+from mare.schema.determined import FirstValue
 from tests.reflections import PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 PUPILS = table("students", "student_id integer, sex string", key="student_id")

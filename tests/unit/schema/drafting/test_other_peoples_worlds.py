@@ -6,10 +6,10 @@ import pytest
 
 from mare.schema import Schema
 from mare.schema.columns import Integer
+from mare.schema.determined import FirstValue
 from mare.schema.drafting import PublicFacts
 from mare.schema.loading import load_document
 from mare.schema.reflection import ReflectedTable
-from mare.schema.relative import FirstValue
 from tests.reflections import NOTHING_KNOWN, SIX_YEARS, comment_on, drafted, table, written
 
 OWNERS = table("owners", "id integer, first_name string, last_name string, phone string?, city string", key="id")

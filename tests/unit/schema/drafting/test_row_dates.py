@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from mare.schema.columns import Date, Datetime, Integer
+from mare.schema.determined import FirstValue
 from mare.schema.loading import load_document
-from mare.schema.relative import FirstValue
 from tests.reflections import PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 TO_PATIENT = {"subject_id": "patients.subject_id"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mare.schema.columns import Datetime
+from mare.schema.determined import FirstValue
 from mare.schema.loading import load_document
 from mare.schema.reflection import ReflectedTable
-from mare.schema.relative import FirstValue
 from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 
