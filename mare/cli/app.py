@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import sleep
+from traceback import format_tb
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -180,7 +181,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
+    """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where, with code 1."""
     try:
         with stoppable():
             from mare.cli import commands  # noqa: F401  (registers the verbs)
@@ -197,6 +198,17 @@ def main() -> None:
     except KeyboardInterrupt as stop:
         _say_stopped(stop)
         sys.exit(STOPPED)
+    except Exception as bug:
+        _say_bug(bug)
+        sys.exit(1)
+
+
+def _say_bug(bug: Exception) -> None:
+    """Where it broke, in lines of code. What an error says that is not mare's own may quote a value: whoever sits at the screen
+    is told, a log is not."""
+    says = str(bug) if sys.stderr.isatty() else "(not shown: it may quote a value, and logs are read by many)"
+    lines = "".join(format_tb(bug.__traceback__))
+    typer.echo(f"{lines}mare: a bug, please report it: {type(bug).__name__}. Internal, not private: {says}", err=True)
 
 
 def _say_stopped(stop: KeyboardInterrupt) -> None:

@@ -183,7 +183,7 @@ def differences(staged: Staged, table: str, name: str, beside: str | None, codec
         counted &= other.ordinary
     at = np.flatnonzero(counted)
     apart = own.measure[at] - other.measure[at - 1 if beside is None else at]
-    label = f"{table}.{name} - {beside or 'previous'}"
+    label = f"{table}.change({name})" if beside is None else f"{table}.{name} - {beside}"
     return MeasuredColumn(label, most_rows, staged.entities, rows.entity[at], apart)
 
 

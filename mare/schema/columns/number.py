@@ -16,7 +16,7 @@ from mare.schema.strict import Names, Strict, Value
 from .category import Listed
 from .column import Raw
 from .ordinal import Ordinal, compared_number
-from .ticks import OPEN_DECIMALS, AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
+from .ticks import FURTHEST, OPEN_DECIMALS, AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
 from .written import WrittenNumber
 
 if TYPE_CHECKING:
@@ -155,16 +155,25 @@ class Integer(Quantity):
 
     type: Literal["integer"]
     min: int | None = None
-    """Smallest value; smaller ones are clamped."""
+    """Smallest value; smaller ones are clamped. None is further from zero than 2^60, about 10^18."""
     max: int | None = None
     """Largest value; larger ones are clamped."""
-    step: int = Field(1, ge=1)
+    step: int = Field(1, ge=1, le=FURTHEST)
     """Values are multiples of this."""
     drift: Drift | None = None
     """With `same_for`: the first row's value is drawn, and later rows have so many units more as have passed since."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
     staged_type: ClassVar[str] = "BIGINT"
+
+    def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
+        yield from super().faults(layout, table, path)
+        ranges = {(*path, "ranges", str(value)): (own.min, own.max) for value, own in (self.ranges or {}).items()}
+        for here, (low, high) in {path: (self.min, self.max), **ranges}.items():
+            if (low or 0) > FURTHEST or (high or 0) < -FURTHEST:
+                what = f"all of its values are further from zero than {FURTHEST:,} (2^60), and are no longer told apart"
+                end = "min" if (low or 0) > 0 else "max"
+                yield Fault((*here, end), what, "Count in larger units, or write `type: identifier`")
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         return WholeTicks(self.step, self.form)

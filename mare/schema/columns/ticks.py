@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from math import ceil, floor, log10
+from sys import float_info
 from typing import ClassVar, Literal, Self
 
 from mare.schema.strict import parse_span
@@ -86,9 +87,10 @@ class WholeTicks:
         return replace(self, step=1)
 
     def tick(self, value: object, *, up: bool = False) -> int:
-        """The last tick that is not above a declared bound, or with ``up`` the first that is not below it."""
-        exact = Fraction(_number(value)) / self.step
-        return -(-exact.numerator // exact.denominator) if up else exact.numerator // exact.denominator
+        """The last tick that is not above a declared bound, or with ``up`` the first that is not below it; clamped."""
+        exact, (first, last) = Fraction(_number(value)) / self.step, self.limits
+        tick = -(-exact.numerator // exact.denominator) if up else exact.numerator // exact.denominator
+        return min(max(tick, first), last)
 
     def reach(self, within: object) -> int:
         """The furthest distance from an anchor, in ticks: never less than one."""
@@ -136,7 +138,7 @@ def open_ticks(precision: int | None) -> DecimalTicks:
 
 def range_ticks(low: float, high: float, precision: int | None) -> DecimalTicks:
     """The ticks of a number between these bounds: decimals as declared, less where the range would not fit 60 bits."""
-    span = max(abs(low), abs(high), high - low, 1e-12)
+    span = min(max(abs(low), abs(high), high - low, 1e-12), float_info.max)
     wanted = precision if precision is not None else max(0, _SIGNIFICANT - ceil(log10(span)))
     return DecimalTicks(min(wanted, floor(log10(FURTHEST / span))), precision is not None)
 

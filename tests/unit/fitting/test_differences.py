@@ -102,3 +102,21 @@ def test_a_partner_lies_where_a_column_does() -> None:
 
     assert partner(of(400, 600), {"there": of(420, 640), "elsewhere": of(10, 90), "nearly": of(500, 700)}) == "there"
     assert partner(of(400, 600), {"elsewhere": of(10, 90)}) is None
+
+
+def test_a_column_may_be_called_previous() -> None:
+    """How far it is from that column is one line of the ledger, how far from the row before another one."""
+    rows = pd.DataFrame({"pid": np.repeat(np.arange(20), 3), "number": np.tile([1, 2, 3], 20), "previous": 80.0, "weight": 80.0})
+    visits = """
+  visits:
+    parent: {table: people, column: pid, type: sequential, order_by: number, max_rows: 3}
+    columns:
+      number: {type: position}
+      previous: {type: number, precision: 1, min: 0, max: 250}
+      weight: {type: number, precision: 1, min: 0, max: 250}
+"""
+    data = {"people": pd.DataFrame({"pid": np.arange(20), "sex": "F"}), "visits": rows}
+    schema = mare.load_schema(SCHEMA.partition("  visits:")[0] + visits.lstrip("\n"))
+    ledger = mare.fit(mare.plan(schema, mare.Budget(100, 1e-9)), data, unsafe_seed=4).ledger
+    asked = {charge.view for charge in ledger.charges if charge.view.startswith("visits.")}
+    assert {"visits.weight - previous", "visits.change(weight)", "visits.change(previous)"} <= asked
