@@ -78,7 +78,7 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
     means = _per_entity(schema, dag, bounds)
     assumptions: list[str] = []
     count, scale = _entities(schema, means, entities, assumptions)
-    nobody_said = entities is None and all(schema.tables[table].rows is None for table in bounds if table in schema.tables)
+    nobody_said = entities is None and all(schema.table(table).rows is None for table in bounds)
     rows: dict[str, float] = {}
     by_caps = False
     for table, bound in bounds.items():

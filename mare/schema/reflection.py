@@ -88,6 +88,10 @@ class ReflectedColumn:
     counter: Counting | None = None
     expression: str = ""
     """Of a generated column, what it is computed from, in the source's words."""
+    looked_at: bool = False
+    """Whether its kind was told by its values, on request: a text among these is no date, whatever it is called."""
+    binary: bool = False
+    """Whether it was seen to hold 0 and 1 alone, and both."""
     virtual: bool = False
     """Of a generated column: computed when it is read, not when it is stored."""
     domain: StoredDomain | None = None
@@ -245,8 +249,8 @@ class Compared:
     """It is never less than this other column, though it often would be if the two stood in different rows."""
     apart: str | None = None
     """In the rows of a person, in its own order, it is never less than this other column of the row before."""
-    counts: bool = False
-    """It is 1, 2, 3 in the rows of each person, in its own order."""
+    counts: bool | None = None
+    """It is 1, 2, 3 in the rows of each person, in its own order. None: not looked at."""
     copies: str | None = None
     """It holds what this column of the row above holds."""
     begins: str | None = None
@@ -273,4 +277,6 @@ class Peek:
     """Whether a row has no value, or none that could be read. None: not looked at."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
+    binary: bool = False
+    """Whether the values are 0 and 1, and nothing else."""
     compared: Compared = Compared()

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mare.codec.parsing import NO_LETTER, UNDECODED
+from mare.codec.parsing import NO_LETTER, UNDECODED, is_text_type
 from mare.schema.reflection import Bound, Compared, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb, quoted
@@ -50,12 +50,16 @@ _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
 _FEW, _MANY = 20, 100
 """Numbers among which a word is one of a list; and so many that none is."""
-_NOTHING = frozenset(
+_MISSING = frozenset(("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "null", "(null)", "\\n", "."))
+"""What programs write where there is no value: R, pandas, SAS, spreadsheets, a dump by MySQL (`\\N`), whoever quotes every field.
+However many there are, they say nothing of what the others are."""
+_NOTHING = _MISSING | frozenset(
     (
-        "n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing", "nd", "n.d.", "n.a.", "k.a.",
+        "none", "nil", "-", "--", "?", "unknown", "missing", "nd", "n.d.", "k.a.",
         "k. a.", "ka", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend", "ukjent", "ukendt",
     )
 )  # fmt: skip
+"""And what people write: a few of these beside numbers, no more."""
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
 """A kind, the expression that is of it, and what says how it is written."""
@@ -80,10 +84,13 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
     repeats = missing = None
+    binary = False
     if kind == "unknown":
         repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
         missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
+        if kind == "integer":
+            binary = _row(connection, f"SELECT min({column}) = 0 AND max({column}) = 1 FROM {relation}") == (True,)
     low = high = values = None
     if kind in BOUNDED_KINDS:
         low, high = _row(connection, f"SELECT min({column}), max({column}) FROM {relation}")
@@ -92,7 +99,14 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
     return Peek(
-        kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats, missing=missing
+        kind=kind,
+        values=values,
+        min=as_bound(low),
+        max=as_bound(high),
+        reading=reading,
+        repeats=repeats,
+        missing=missing,
+        binary=binary,
     )
 
 
@@ -109,9 +123,37 @@ def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_value
 
 def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Told:
     """The kind that all values have, or nearly all; the column cast to it; and how they are written. A column without a value is
-    text.
+    text."""
+    if (told := _kind_of_all(connection, relation, column)) is not None:
+        return told
+    left, missing = _without_missing(connection, relation, column)
+    nulls: dict[str, str | tuple[str, ...]] = {"nulls": missing} if missing else {}
+    if missing and (told := _kind_of_all(connection, relation, left)) is not None:
+        return told[0], told[1], nulls
+    (filled,) = _row(connection, f"SELECT count({left}) FROM {relation}")
+    for messy in (_messy_numbers, _messy_days):
+        if filled and (told := messy(connection, relation, left, int(str(filled)))) is not None:
+            kind, read, reading = told
+            return kind, read, {**reading, **({"nulls": (*missing, *reading.get("nulls", ()))} if missing else {})}
+    return "string", column, {}
 
-    So is one that would be boolean but holds one of the two only: an F that is never next to a T may as well be a sex.
+
+def _without_missing(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[str, tuple[str, ...]]:
+    """The column, NULL where a program has written that there is no value, and what it has written."""
+    left = _present(column)
+    query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL AND ({left}) IS NULL ORDER BY v"
+    return left, tuple(str(row[0]) for row in connection.execute(query).fetchall())
+
+
+def _present(column: str) -> str:
+    listed = ", ".join(f"'{word}'" for word in sorted(_MISSING))
+    return f"CASE WHEN lower(trim({column})) NOT IN ({listed}) THEN {column} END"
+
+
+def _kind_of_all(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Told | None:
+    """The kind that all values have.
+
+    What would be boolean but holds one of the two only is text: an F that is never next to a T may as well be a sex.
     """
     tests = ", ".join(
         f"count(*) FILTER (WHERE regexp_full_match({column}, '{shape}') AND TRY_CAST({column} AS {sql}) IS NOT NULL)"
@@ -129,10 +171,7 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
             return "integer" if whole else kind, f"TRY_CAST({column} AS {sql})", {}
         if filled and kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
             return kind, f"TRY_CAST({column} AS {sql})", {}
-    for messy in (_messy_numbers, _messy_days):
-        if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:
-            return told
-    return "string", column, {}
+    return None
 
 
 def _messy_numbers(connection: duckdb.DuckDBPyConnection, relation: str, column: str, filled: int) -> Told | None:
@@ -247,12 +286,18 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
             for read, alike in ((numbers, _EQUAL), (times, 0.0))
             for name, before in _follows({written[column]: v for column, v in read.items()}, repeated, alike).items()
         }
-        apart, counts = dict[str, str](), set[str]()
+        apart, counts = dict[str, str](), None
         if by is not None:
             apart, counts = _along(memory, by, {written[column]: held for column, held in (numbers | times).items()})
         seen = {
             name: Compared(
-                name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts, rows=first
+                name in same,
+                missing[name],
+                repeated.get(name),
+                follows.get(name),
+                apart.get(name),
+                None if counts is None else name in counts,
+                rows=first,
             )
             for name in names
         }
@@ -279,11 +324,18 @@ def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.Re
         if left <= 0:
             return rows
         memory.register("stored", pa.Table.from_batches([batch]))
-        memory.execute(f"INSERT INTO {table} SELECT * FROM stored" if number else f"CREATE TABLE {table} AS SELECT * FROM stored")
+        rows_read = f"SELECT {', '.join(_known(field) for field in batch.schema)} FROM stored"
+        memory.execute(f"INSERT INTO {table} {rows_read}" if number else f"CREATE TABLE {table} AS {rows_read}")
         memory.unregister("stored")
         left -= batch.num_rows * batch.num_columns
         rows += batch.num_rows
     return None
+
+
+def _known(field: pa.Field) -> str:
+    """A column, without what programs write where there is no value."""
+    name = quoted(field.name)
+    return f"{_present(name)} AS {name}" if is_text_type(field.type) else name
 
 
 def _names(memory: duckdb.DuckDBPyConnection, table: str, without: str | None) -> list[str]:

@@ -247,12 +247,15 @@ def _bounds(column: ReflectedColumn) -> dict[str, FieldValue]:
 
 def _is_flag(column: ReflectedColumn) -> bool:
     """By its name, or by a type that holds one bit (MySQL writes a boolean as tinyint(1)); no bound says otherwise."""
+    if column.looked_at:
+        return column.binary
     named = is_flag(column.name) or _ONE_BIT.fullmatch(column.sql_type) is not None
     return named and column.min in (None, 0) and column.max in (None, 1)
 
 
 def _flag(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category", "flags")]
+    doubt = [] if column.looked_at else [review("0 and 1 only? Otherwise type: category", "flags")]
+    return {"type": "boolean", "true": 1, "false": 0}, doubt
 
 
 def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
@@ -264,7 +267,7 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
         return _identifier(column)
     if is_free_text(column.name):
         return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped"), *_made_up(column)]
-    if is_time(column.name):
+    if is_time(column.name) and not column.looked_at:
         note = review("a time stored as text? Then type: time (or datetime) with its format", "texts")
         return {"type": "category", "learn": True}, [note]
     return {"type": "category", "learn": True}, []

@@ -151,7 +151,8 @@ def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
     free = [c.name for c in table.columns if c.kind in KEYLIKE and (c.name,) not in unique]
     seen = {name: survey.repeats.get((table.name, name)) for name in free}
     people = [name for name in free if names_person(name) and seen[name] is not False]
-    numbered = [name for name in free if numbers_people(name) and seen[name]]
+    taught = is_at_school((table.name, *(column.name for column in table.columns)))
+    numbered = [name for name in free if numbers_people(name) and seen[name] and not (taught and stem(name) == "subject")]
     for by in (*people, *numbered):
         reason = "stands in several rows" if seen[by] else "names people, and nothing says that each has one row"
         return EntityGuess(table.name, f"it is the only table, and its {by} {reason}", by=by)
@@ -194,6 +195,8 @@ def _person_column(survey: Survey) -> EntityGuess | None:
     named = [(table, name) for table, name in free if names_person(name)]
     if named:
         table, by = max(named, key=lambda pair: (reach(survey, pair[0].name), -named.index(pair)))
+        if survey.keys[table.name] == (by,):
+            return EntityGuess(table.name, f"its key {by} names people, and {_led(reach(survey, table.name))}")
         return EntityGuess(table.name, f"no table holds people one row each, but {by} names them", by=by)
     held = [(table, name) for table, name in free if is_held(id_stem(name) or "-") and survey.keys[table.name] != (name,)]
     shared = [pair for pair in held if 2 * sum(name == pair[1] for _, name in held) >= len(survey.reflection.tables)]
@@ -269,7 +272,8 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
         return RoleGuess("pool", "its name says staff: fresh rows instead of real people")
     if done := next((link.label for link in survey.links_to(table) if any(map(names_staff, link.columns))), None):
         return RoleGuess("pool", f"{done} says who did it: fresh rows instead of real people")
-    traits = personal_traits(c.name for c in survey.table(table).columns)
+    # What tells its rows apart describes nobody: a `race_id` of races is none of a person's traits.
+    traits = personal_traits(c.name for c in survey.table(table).columns if c.name not in survey.keys[table])
     users = {link.table for link in survey.links_to(table)}
     if used is not None and users == {used.table} and used.table in private and survey.keys[table]:
         if is_owned(table):

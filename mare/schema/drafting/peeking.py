@@ -76,7 +76,8 @@ def _orders(table: ReflectedTable, peeks: Peeks) -> Iterator[ColumnOrder]:
 
 def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:
     if column.kind == "unknown" and peek is not None and peek.kind is not None:
-        return replace(column, kind=peek.kind, nullable=column.nullable and peek.missing is not False)
+        nullable = column.nullable and peek.missing is not False
+        return replace(column, kind=peek.kind, nullable=nullable, looked_at=True, binary=peek.binary)
     return column
 
 

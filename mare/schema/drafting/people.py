@@ -193,7 +193,9 @@ _THEMSELVES = as_set(
 )
 """Words that name whom a row is about where they are a column's whole name. Others may be yes or no (`member`, `resident`), a
 school's subject, a program (`client`)."""
-_PEOPLE_NUMBERED = as_set("id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno")
+_PEOPLE_NUMBERED = as_set(
+    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual"
+)
 
 
 def numbers_people(column: str) -> bool:

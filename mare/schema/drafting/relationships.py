@@ -103,7 +103,10 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
     traits = personal_traits(column.name for column in survey.table(table).columns)
-    if family.depth == 1 and len(traits) > 1 and not survey.keys[table] and not is_being(table):
+    several = survey.repeats.get((table, parent[0])) if len(parent) == 1 else None
+    if several is False:
+        return Relationship("independent", ONE, f"no two rows have the same {parent[0]}: at most one row (1:0..1)")
+    if family.depth == 1 and len(traits) > 1 and not several and not survey.keys[table] and not is_being(table):
         why = f"{', '.join(traits[:3])} describe whoever it is about"
         return Relationship(
             "independent", ONE, why, notes=(review("at most one row for each of them? More are cut", "caps", "1"),)
@@ -204,7 +207,9 @@ def _orders(survey: Survey, table: str, column: ReflectedColumn) -> bool:
         return True
     if column.kind in ("integer", "number"):
         return is_position(column.name) or (_goes_on(survey, table, column.name) and _is_number(survey, column))
-    return column.kind in ("unknown", "string") and (is_position(column.name) or is_time(column.name))
+    # What is no date and no number by its values, whatever it is called, is sorted as words are: 10 before 2.
+    named = is_position(column.name) or is_time(column.name)
+    return column.kind in ("unknown", "string") and named and not column.looked_at
 
 
 def _goes_on(survey: Survey, table: str, name: str) -> bool:
@@ -252,7 +257,8 @@ def _is_fact(table: str, column: ReflectedColumn) -> bool:
 
 def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
     """An end orders rows where every row has one (a list of discharges); where nobody tells, if rows have not even an id."""
-    if survey.seen(table, column.name).missing:
+    seen = survey.seen(table, column.name)
+    if seen.missing or (is_place(column.name) and seen.counts is False):
         return False
     if not is_end(column.name):
         return True

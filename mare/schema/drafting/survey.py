@@ -52,7 +52,7 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
 
 def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
     parts = words(column.name)
-    if column.kind != "string" or column.values is not None or not parts:
+    if column.kind != "string" or column.values is not None or column.looked_at or not parts:
         return None
     if column.max_length is not None and column.max_length < 8:
         return None

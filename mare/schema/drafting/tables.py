@@ -312,8 +312,8 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
 
 def _is_position(survey: Survey, table: str, column: str, order: str | None) -> bool:
     """Its number among the rows of one parent. A `rank` is one where it orders them, or where nothing else does."""
-    if survey.seen(table, column).counts:
-        return True
+    if (counts := survey.seen(table, column).counts) or (counts is False and is_place(column)):
+        return bool(counts)
     key = survey.keys[table]
     if is_place(column) and order not in (None, column) and column not in key:
         return False

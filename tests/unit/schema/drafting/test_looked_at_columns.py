@@ -1,0 +1,103 @@
+"""What a look at values says against a name: a flag that counts, a place that numbers no rows, a time that is a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from mare.schema import EntityByColumn
+from mare.schema.reflection import Compared, Peek, StorageKind
+from tests.reflections import drafted, table
+
+
+def looked_at(name: str, kinds: Mapping[str, StorageKind], **more: Peek) -> dict[tuple[str, str], Peek]:
+    return {(name, column): more.get(column, Peek(kind=kind, repeats=True)) for column, kind in kinds.items()}
+
+
+TESTS = table("tests", "patient_id unknown?, is_smoker unknown?, ist unknown?, treated unknown?, note_flag unknown?")
+
+
+def test_a_flag_is_what_holds_nought_and_one_whatever_it_is_called() -> None:
+    kinds: dict[str, StorageKind] = {column.name: "integer" for column in TESTS.columns}
+    told = {name: Peek(kind="integer", repeats=True, binary=True) for name in ("is_smoker", "treated")}
+    columns = drafted(TESTS, peeks=looked_at("tests", kinds, **told)).tables["tests"].columns
+    types = {name: columns[name].type for name in ("is_smoker", "treated", "ist", "note_flag")}
+    assert types == {"is_smoker": "boolean", "treated": "boolean", "ist": "integer", "note_flag": "integer"}
+
+
+def test_of_a_catalogue_the_name_of_a_flag_is_all_there_is() -> None:
+    columns = drafted(table("tests", "patient_id integer, is_smoker integer, treated integer")).tables["tests"].columns
+    assert (columns["is_smoker"].type, columns["treated"].type) == ("boolean", "integer")
+
+
+LAPS = table("laps", "lap_id unknown?, patient_id unknown?, position unknown?, time unknown?, points unknown?")
+TIMED: dict[str, StorageKind] = {
+    "lap_id": "integer", "patient_id": "integer", "position": "integer", "time": "string", "points": "integer"
+}  # fmt: skip
+
+
+def test_a_time_that_is_a_text_orders_nothing_and_is_no_date() -> None:
+    peeks = looked_at("laps", TIMED, lap_id=Peek(kind="integer", repeats=False))
+    laps = drafted(LAPS, peeks=peeks).tables["laps"]
+    assert laps.parent is not None
+    assert "time" not in laps.parent.order_by
+    runs = table("runs", "patient_id unknown?, start_date unknown?, length unknown?")
+    dated = looked_at("runs", {"patient_id": "integer", "start_date": "string", "length": "integer"})
+    assert drafted(runs, peeks=dated).tables["runs"].columns["start_date"].type == "category"
+
+
+@pytest.mark.parametrize(("counts", "kind"), [(True, "position"), (None, "position"), (False, "integer")])
+def test_a_place_numbers_the_rows_where_it_was_seen_to_count_them(counts: bool | None, kind: str) -> None:
+    place = Peek(kind="integer", repeats=True, compared=Compared(counts=counts))
+    peeks = looked_at("laps", TIMED, lap_id=Peek(kind="integer", repeats=False), position=place)
+    laps = drafted(LAPS, peeks=peeks).tables["laps"]
+    assert laps.columns["position"].type == kind
+    assert laps.parent is not None
+    assert laps.parent.order_by == (("position",) if kind == "position" else ("lap_id",))
+
+
+INFO = table("enrolment", "person_id unknown?, course unknown?, gender unknown?, age_band unknown?")
+ENROLLED: dict[str, StorageKind] = {"person_id": "integer", "course": "string", "gender": "string", "age_band": "string"}
+
+
+@pytest.mark.parametrize(("repeats", "most"), [(True, 100), (False, 1)])
+def test_whoever_was_seen_in_several_rows_may_have_several(repeats: bool, most: int) -> None:
+    marks = table("marks", "person_id unknown?, week unknown?, mark unknown?")
+    peeks = looked_at("enrolment", ENROLLED, person_id=Peek(kind="integer", repeats=repeats))
+    peeks |= looked_at("marks", {"person_id": "integer", "week": "integer", "mark": "number"})
+    schema = drafted(INFO, marks, peeks=peeks, entity="marks.person_id")
+    parent = schema.tables["enrolment"].parent
+    assert parent is not None
+    assert parent.max_rows == most
+
+
+def test_a_table_that_an_id_of_people_is_the_key_of_holds_them() -> None:
+    info = table("PatientInfo", "patient_id integer?, sex string?, birth_year integer?, city string?")
+    route = table("route", "patient_id integer?, date date?, city string?")
+    schema = drafted(info, route)
+    assert schema.entity == "PatientInfo"
+    assert schema.tables["route"].parent.table == "PatientInfo"  # type: ignore[union-attr]
+
+
+def test_the_key_of_a_table_is_no_trait_of_people() -> None:
+    """A `race` describes somebody; the id of a race that is run does not."""
+    players = table("players", "playerId integer?, surname string?, dob date?")
+    races = table("races", "raceId integer?, year integer?, circuit string?")
+    results = table("results", "resultId integer?, raceId integer?, playerId integer?, points number?")
+    assert drafted(players, races, results).tables["races"].public
+    traits = table("races", "raceId integer?, year integer?, nationality string?")
+    assert drafted(players, traits, results).tables["races"].pool is not None
+
+
+@pytest.mark.parametrize("column", ["Subject", "idcode", "subj", "individual"])
+def test_whoever_stands_in_several_rows_of_the_only_table_is_protected(column: str) -> None:
+    doses = table("doses", f"{column} unknown?, hour unknown?, dose unknown?")
+    peeks = looked_at("doses", {column: "integer", "hour": "number", "dose": "integer"})
+    assert drafted(doses, peeks=peeks).entity == EntityByColumn(table="doses", by=column)
+
+
+def test_a_subject_that_is_taught_is_nobody() -> None:
+    marks = table("marks", "subject unknown?, pupil_name unknown?, mark unknown?")
+    peeks = looked_at("marks", {"subject": "string", "pupil_name": "string", "mark": "integer"})
+    assert drafted(marks, peeks=peeks).entity == "marks"
