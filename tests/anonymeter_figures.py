@@ -1,5 +1,5 @@
-"""What anonymeter says of a few hundred people and their copies, by the package itself. It asks for a NumPy before 2, which mare's
-tests do not run with, so it is no dependency: its figures are kept in a file, made where it is installed:
+"""What anonymeter says of a few hundred people and their copies, by the package itself. It asks for a NumPy before 2, which
+mare's tests do not run with, so it is no dependency: its figures are kept in a file, made where it is installed:
 
     python3 -m venv elsewhere && elsewhere/bin/pip install anonymeter
     elsewhere/bin/python -m tests.anonymeter_figures > tests/fixtures/anonymeter.json
@@ -73,6 +73,5 @@ if __name__ == "__main__":
     from importlib.metadata import version
 
     warnings.simplefilter("ignore")
-    np.random.seed(1)  # noqa: NPY002 - the package guesses by NumPy's own generator
     found = {world: dict(figures(copied)) for world, copied in COPIED.items()}
     print(json.dumps({"made with": f"anonymeter {version('anonymeter')}", **found}, indent=1))

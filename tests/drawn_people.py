@@ -1,4 +1,4 @@
-"""People for tests of risk and utility, column by column. Needs NumPy alone, so that other packages can be asked about the same."""
+"""People for tests of risk and utility, column by column. Needs NumPy alone: other packages are asked about the same people."""
 
 from __future__ import annotations
 

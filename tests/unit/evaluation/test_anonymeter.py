@@ -1,4 +1,4 @@
-"""The three risks are those of the package `anonymeter` on the same people: as it said them, kept in a file (`anonymeter_figures`)."""
+"""The three risks are those of the package `anonymeter` on the same people, as it told them (`tests/anonymeter_figures.py`)."""
 
 from __future__ import annotations
 
