@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mare.evaluation.vectors import Feature, Features
+from tests.drawn_people import drawn_people
 
 
 def vectors(**columns: list[float] | list[int] | np.ndarray) -> Features:
@@ -16,18 +17,7 @@ def vectors(**columns: list[float] | list[int] | np.ndarray) -> Features:
 
 def people(n: int, seed: int) -> Features:
     """Six columns that have something to do with each other; nobody is alike."""
-    rng = np.random.default_rng(seed)
-    age = rng.normal(60, 12, n)
-    ill = (rng.random(n) < 1 / (1 + np.exp(-(age - 60) / 6))).astype(np.int64)
-    weight = rng.normal(75, 12, n) + 8 * ill
-    return vectors(
-        age=age,
-        sex=rng.integers(0, 2, n),
-        ill=ill,
-        weight=weight,
-        city=rng.integers(0, 8, n),
-        visits=rng.poisson(3 + 2 * ill) * 1.0,
-    )
+    return vectors(**drawn_people(n, seed))
 
 
 def drawn_apart(real: Features, seed: int) -> Features:
