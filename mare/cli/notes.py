@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from mare.files import write_whole
-from mare.schema.caps import Cap, link_cap
 from mare.schema.columns import Category, Code, TimeColumn
+from mare.schema.layout import Cap, link_cap
 
 from .telling import remark
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mare.schema.reflection import Compared
-from mare_adapters.sources.peeking import compare_columns
+from mare_adapters.sources.comparing import compare_columns
 
 NOTHING = Compared()
 ROWS = 600
@@ -106,8 +106,8 @@ def test_intervals_that_never_overlap_are_told_and_those_that_do_are_not(rng: np
 
 
 def test_where_only_the_beginning_was_read_it_is_told_of_how_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mare_adapters.sources.peeking._CELLS", 600)
+    monkeypatch.setattr("mare_adapters.sources.comparing._CELLS", 600)
     columns = {"a": range(ROWS), "b": range(ROWS)}
     assert {told.rows for told in seen(columns).values()} == {500}
-    monkeypatch.setattr("mare_adapters.sources.peeking._CELLS", 2 * ROWS)
+    monkeypatch.setattr("mare_adapters.sources.comparing._CELLS", 2 * ROWS)
     assert {told.rows for told in seen(columns).values()} == {None}

@@ -30,7 +30,8 @@ from mare_adapters.boundary import reading
 
 from .catalogue import StoredTable
 from .columnar import Unread, record_batches
-from .peeking import compare_columns, peek_batches
+from .comparing import compare_columns
+from .peeking import peek_batches
 
 if TYPE_CHECKING:
     from mare_adapters.locations import SqlLocation

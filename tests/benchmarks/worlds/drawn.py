@@ -144,7 +144,9 @@ def _flags(rng: np.random.Generator, latent: Values) -> Values:
 
 
 def _bell(rng: np.random.Generator, latent: Values) -> Values:
-    return np.round(rng.choice([5, 37, 100, 400]) * (1 + rng.uniform(0.03, 0.3) * (0.5 * latent + rng.normal(size=len(latent)))), 1)
+    return np.round(
+        rng.choice([5, 37, 100, 400]) * (1 + rng.uniform(0.03, 0.3) * (0.5 * latent + rng.normal(size=len(latent)))), 1
+    )
 
 
 def _money(rng: np.random.Generator, latent: Values) -> Values:
