@@ -211,3 +211,32 @@ def test_what_is_never_missing_is_not_looked_up_where_it_may_be() -> None:
         drafted(PATIENTS, ANALYTES, table("results", described, key="id", refers=OF_ANALYTES)).tables["results"].columns["unit"]
     )
     assert unit.determined is None
+
+
+PRODUCTS = table("products", "prod_id integer, title string, price number", key="prod_id")
+STOCK = table("inventory", "prod_id integer, in_stock integer", key="prod_id")
+CUSTOMERS = table("customers", "customer_id integer, birth_date date", key="customer_id")
+REVIEWED = {"customer_id": "customers", "prod_id": "products"}
+BOUGHT = table("orders", "order_id integer, customer_id integer", key="order_id", refers={"customer_id": "customers"})
+
+
+def test_an_id_beside_declared_references_leads_to_the_table_that_is_called_so() -> None:
+    lines = table(
+        "orderlines", "line integer, order_id integer, prod_id integer", key="order_id+line", refers={"order_id": "orders"}
+    )
+    reviews = table("reviews", "id integer, customer_id integer, prod_id integer", key="id", refers=REVIEWED)
+    schema = drafted(CUSTOMERS, PRODUCTS, STOCK, BOUGHT, lines, reviews)
+    reference = schema.tables["orderlines"].references["prod_id"]
+    assert (reference.kind, reference.table) == ("public", "products")
+
+
+def test_an_id_of_people_beside_declared_references_leads_nowhere_by_its_name_alone() -> None:
+    reviews = table(
+        "reviews", "review_id integer, customer_id integer, stars integer", key="review_id", refers={"customer_id": "customers"}
+    )
+    votes = table(
+        "votes", "vote_id integer, review_id integer, customer_id integer, order_id integer", key="vote_id",
+        refers={"review_id": "reviews"},
+    )  # fmt: skip
+    drawn = drafted(CUSTOMERS, BOUGHT, reviews, votes).tables["votes"]
+    assert not {"customer_id", "order_id"} & set(drawn.references)
