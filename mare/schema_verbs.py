@@ -51,13 +51,13 @@ def refuse_headers(opened: Source) -> None:
         raise SourceError("\n".join(doubts))
 
 
-def _day(said: date | str) -> date:
-    if isinstance(said, date):
-        return said
+def _day(day: date | str) -> date:
+    if isinstance(day, date):
+        return day
     try:
-        return date.fromisoformat(said)
+        return date.fromisoformat(day)
     except ValueError:
-        raise PlanError(f"between says {said!r}. Write a day as in 2019-01-31.") from None
+        raise PlanError(f"between says {day!r}. Write a day as in 2019-01-31.") from None
 
 
 def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[Fault, ...]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from mare.errors import MareError
 from mare.finding import HeldSource, Location, open_source
 from mare.fitting import FitOptions, run_fit
-from mare.fitting.fit import Told
+from mare.fitting.fit import Listener
 from mare.planning import Plan
 from mare.ports import Source
 from mare.privacy.bits import BitSource, SeededBits
@@ -89,7 +89,7 @@ def held(source: Location | Source) -> Iterator[HeldSource]:
         yield HeldSource(reader)
 
 
-def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Told | None = None) -> FitOptions:
+def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Listener | None = None) -> FitOptions:
     """Options of a fit that is thrown away: nothing of it leaves, so no budget file pays for it and nobody is told."""
     return replace(options, bits=bits, tape=tape, tell=tell, notes=None, reserve=None)
 

@@ -24,13 +24,13 @@ from mare.verdicts.card import VERDICTS
 from .evaluation import Evaluation, Part, small_tables
 from .fidelity.broken import broken
 from .fidelity.calendar import calendar
-from .fidelity.coding import Coded, Sides, code_sides
-from .fidelity.copies import copies, same_rows
+from .fidelity.coded_sets import Coded, Sides, code_sides
+from .fidelity.exact_copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
+from .key_places import matched
 from .measured import ColumnFidelity, Note, SetName
-from .placing import matched
 from .questions import answer_all, read_questions
 from .risk.assess import assess_risk
 from .sides import Side, read_side

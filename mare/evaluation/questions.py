@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from mare.errors import SourceError
 from mare.stage.intake import staging_database
 
+from .key_places import as_text
 from .measured import Answer, SetName
-from .placing import as_text
 from .sides import Side
 
 SHOWN_ROWS = 200

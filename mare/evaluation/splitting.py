@@ -27,7 +27,7 @@ from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import reading_of
 
-from .placing import matched
+from .key_places import matched
 from .side_reader import whole_tables
 from .sides import Side, in_one_piece, read_side
 

@@ -128,13 +128,13 @@ class Card:
 
     def to_html(self) -> str:
         """One page that needs nothing else."""
-        from .page import render_page
+        from .card_page import render_page
 
         return render_page(self)
 
     def render(self, width: int = 100) -> str:
         """For a terminal."""
-        from .words import render_text
+        from .card_text import render_text
 
         return render_text(self, width)
 

@@ -126,7 +126,7 @@ class ExpectedErrors:
         if not counts:
             return None
         parts = [(OFTEN, noise_error(counts[0])), (DRAWN, _chance(counts[0])), (ROWS, BELOW), (IN_ALL, self._in_all(table))]
-        return _told(parts, counts[0])
+        return _from_parts(parts, counts[0])
 
     def _in_all(self, table: str) -> float:
         """How far the rows in all may be off, here and above: numbers of children are made to agree with them."""
@@ -144,7 +144,7 @@ class ExpectedErrors:
                 return self._modelled(table, column, column if filling.reference == VIA else filling.reference)
             case FromAbove(above, there):
                 upper = self.of(above, there)
-                return None if upper is None else _told([*upper.parts, (ROWS, BELOW)])
+                return None if upper is None else _from_parts([*upper.parts, (ROWS, BELOW)])
             case Numbered():
                 return self.children(table)
             case WorkedOut():
@@ -159,7 +159,7 @@ class ExpectedErrors:
         errors = [other.error for other in self._followed(table, column) if other is not None]
         if how is not None and how.looks_back(described):
             errors.append(self._along(table, column))
-        return _told([(OTHERS, min(1.0, sum(errors)))]) if errors else None
+        return _from_parts([(OTHERS, min(1.0, sum(errors)))]) if errors else None
 
     def _modelled(self, table: str, column: str, name: str) -> Expected | None:
         measured = self._margins.get((table, name), [])
@@ -183,7 +183,7 @@ class ExpectedErrors:
             parts += [(OTHERS, share * other.error) for other in self._followed(table, column) if other is not None]
             if any(anchor.scope == PREVIOUS_ROW for anchor in declared.anchors.values()):
                 parts.append((ORDER, self._along(table, name)))
-        return _told(parts, margins[0])
+        return _from_parts(parts, margins[0])
 
     def _within(self, table: str, name: str, margins: list[Margin]) -> Iterator[tuple[str, float]]:
         """What is lost within codes: bins that were placed with noise, codes that share a place, the rest of a list."""
@@ -348,7 +348,7 @@ class ExpectedErrors:
 _NOISY = ("discrete gaussian", "discrete laplace")
 
 
-def _told(parts: list[tuple[str, float]], margin: Margin | None = None) -> Expected:
+def _from_parts(parts: list[tuple[str, float]], margin: Margin | None = None) -> Expected:
     cells = 0 if margin is None else len(margin.fractions)
     clear = 0 if margin is None else int((margin.fractions > CLEAR * margin.deviation).sum())
     return Expected(tuple(sorted(parts, key=lambda part: -part[1])), cells, clear)

@@ -58,14 +58,14 @@ _ENCODING = re.compile(r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d+|cp\
 
 def split_encoding(location: object) -> tuple[Path, str]:
     """A folder or file, and how its letters are written: UTF-8, or as the location says after a question mark."""
-    text, _, said = str(location).partition("?encoding=")
+    text, _, asked = str(location).partition("?encoding=")
     try:
-        encoding = codecs.lookup(said).name if said else UTF_8
+        encoding = codecs.lookup(asked).name if asked else UTF_8
     except LookupError:
         encoding = ""
     if not _ENCODING.fullmatch(encoding):
         raise SourceError(
-            f"?encoding={said}: there is no such encoding, or one whose letters depend on what stands before them. "
+            f"?encoding={asked}: there is no such encoding, or one whose letters depend on what stands before them. "
             "Write utf-8, latin-1, cp1252 or utf-16."
         )
     return Path(text), encoding

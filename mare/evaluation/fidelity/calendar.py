@@ -11,7 +11,7 @@ from mare.evaluation.measured import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Datetime
 
-from .coding import Sides
+from .coded_sets import Sides
 from .distances import Counts, by_chance, tvd
 
 _HOUR_US = DAY_US // 24

@@ -157,7 +157,7 @@ def values(side: Side, feature: Feature) -> Values:
         return Values(numbers=_measured(held, None) - (numbers if before is None else np.append(numbers, np.nan)[before]))
     if timed:
         ticks, there = side.moments(table, feature.column)
-        return Values(numbers=_known(ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), there))
+        return Values(numbers=_with_gaps(ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), there))
     return Values(numbers=_measured(held, described))
 
 
@@ -173,11 +173,11 @@ def _days_between(later: Moments, earlier: Moments, before: NDArray[np.int32] | 
         there = later[1][here] & earlier[1][at]
         if before is not None:
             there &= before[here] >= 0
-        days[here] = _known((later[0][here] - earlier[0][at]) / DAY_US, there)
+        days[here] = _with_gaps((later[0][here] - earlier[0][at]) / DAY_US, there)
     return days
 
 
-def _known(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
+def _with_gaps(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
     """These numbers, changed: NaN where there is none."""
     np.copyto(numbers, np.nan, where=~there)
     return numbers

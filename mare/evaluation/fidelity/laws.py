@@ -23,7 +23,7 @@ from mare.schema.columns import Date, Ordinal, Quantity
 from mare.schema.determined import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
-from .coding import Sides, below
+from .coded_sets import Sides, below
 from .features import (
     Feature,
     Values,
@@ -124,7 +124,7 @@ def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, st
             words = {"smaller": "is before", "larger": "is after", "either": "differs from"}[what]
             mine, theirs = (name for _, name in pair)
             whose = theirs if home == table else f"{home}.{theirs}"
-            yield Law(f"{table}.{mine}", f"{words} {whose}", _found(whole, what), partial(_times_broken, *pair, what))
+            yield Law(f"{table}.{mine}", f"{words} {whose}", _breaches(whole, what), partial(_times_broken, *pair, what))
 
 
 def _broken_by(parted: Parted, fewest: int = FEWEST) -> str | None:
@@ -171,10 +171,10 @@ def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Nu
 
 
 def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, side: Side) -> Found:
-    return _found(parted(side, mine, theirs, side.place_of(mine[0], theirs[0])), what)
+    return _breaches(parted(side, mine, theirs, side.place_of(mine[0], theirs[0])), what)
 
 
-def _found(parted: Parted, what: str) -> Found:
+def _breaches(parted: Parted, what: str) -> Found:
     less, more, of = parted
     return {"smaller": less, "larger": more}.get(what, less + more), of
 
@@ -200,7 +200,7 @@ def _number_orders(real: Side, table: str, seen: set[frozenset[tuple[str, str]]]
         whole = parted(real, *pair, None)
         if _broken_by(whole) == what:
             words = {"smaller": "is less than", "larger": "is more than"}[what]
-            yield Law(f"{table}.{mine}", f"{words} {theirs}", _found(whole, what), partial(_times_broken, *pair, what))
+            yield Law(f"{table}.{mine}", f"{words} {theirs}", _breaches(whole, what), partial(_times_broken, *pair, what))
 
 
 def _elsewhere(numbers: Numbers, other: Numbers, what: str) -> float:

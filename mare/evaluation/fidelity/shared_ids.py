@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mare.evaluation.placing import matched
+from mare.evaluation.key_places import matched
 from mare.evaluation.sides import Side
 from mare.schema.columns import Identifier
 

@@ -144,7 +144,7 @@ def _naive(features: Features) -> list[float]:
     numbers: list[float] = []
     for column in range(len(features.columns)):
         if features.is_number(column):
-            known = features.known(column)
+            known = features.finite(column)
             numbers += [float(known.mean()), float(np.median(known)), float(known.var())] if len(known) else [0.0, 0.0, 0.0]
         else:
             values, counts = np.unique(features.code(column), return_counts=True)

@@ -13,9 +13,9 @@ from mare.evaluation.sides import Side
 from mare.evaluation.vectors import Features, entity_features, some_entities
 from mare.schema import Schema
 
-from .learning import Learned, train_and_test
 from .nist import Score, nist_scores
 from .queries import Query, asked_on_both
+from .train_and_test import Learned, train_and_test
 
 LEARNED = 2_000
 """Classifiers learn from so many entities, and are asked about so many."""

@@ -14,8 +14,7 @@ from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds, only_its_type_bounds, years_before
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import fake_kind, fake_place, is_addressee, is_birth, is_code, is_free_text, is_number_of, is_title, names_person
-from .words import (
+from .name_words import (
     counts_rows,
     id_stem,
     is_before_calendar,
@@ -28,6 +27,7 @@ from .words import (
     is_time,
     words,
 )
+from .people import fake_kind, fake_place, is_addressee, is_birth, is_code, is_free_text, is_number_of, is_title, names_person
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),

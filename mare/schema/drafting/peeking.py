@@ -11,8 +11,8 @@ from typing import Literal
 from mare.schema.reflection import Bound, ColumnOrder, Compared, Peek, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
+from .name_words import words
 from .people import names_person
-from .words import words
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""

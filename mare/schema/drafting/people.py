@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.reflection import ReflectedColumn
 
-from .words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
+from .name_words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
 
 _SURE = in_order(
     """

@@ -14,10 +14,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
-from .people import is_being, is_birth, is_death, is_once, personal_traits
-from .survey import Survey
-from .time_order import intervals, twins
-from .words import (
+from .name_words import (
     counts_rows,
     is_age,
     is_at_school,
@@ -32,6 +29,9 @@ from .words import (
     numbers_lines,
     words,
 )
+from .people import is_being, is_birth, is_death, is_once, personal_traits
+from .survey import Survey
+from .time_order import intervals, twins
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",

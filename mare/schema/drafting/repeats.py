@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
+from .name_words import as_set, counts_nights, is_age, singular, stem, words
 from .people import NAMES, is_being, is_birth
 from .relationships import Relationship, order_column
 from .survey import Survey
 from .time_order import intervals
-from .words import as_set, counts_nights, is_age, singular, stem, words
 
 _TRAITS = as_set(
     "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
@@ -167,8 +167,8 @@ def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
     if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
         return entry
     own = set(money.pop(entry.name))
-    nets, taxes, others = (_said(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
-    quantities, prices = _said(numbers, _QUANTITIES), _said(money, _PRICES)
+    nets, taxes, others = (_named_after(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
+    quantities, prices = _named_after(numbers, _QUANTITIES), _named_after(money, _PRICES)
     total = bool(own & _GROSS) or own == {"grand", "total"}
     formula, parts = "", [*nets, *taxes]
     if total and not own & (_NETS | _TAXES) and len(nets) == len(taxes) == 1 and set(others) <= set(parts):
@@ -199,7 +199,7 @@ def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
     return Entry(entry.name, kept).with_fields({"determined": worked_out}).with_notes(review("by their names", "worked out"))
 
 
-def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
+def _named_after(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
     """The columns whose names have one of these words."""
     return [name for name, name_words in columns.items() if about & {*name_words, "".join(name_words)}]
 

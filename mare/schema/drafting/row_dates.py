@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mare.schema.reflection import ReflectedColumn
 
+from .name_words import is_beside_calendar, is_end, is_stored, words
 from .people import is_birth, is_death
-from .words import is_beside_calendar, is_end, is_stored, words
 
 _LATER = (
     "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",

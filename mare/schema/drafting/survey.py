@@ -16,8 +16,8 @@ from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Re
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
+from .name_words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 from .people import is_birth, names_person, person_rank
-from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
 TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")

@@ -9,12 +9,12 @@ from mare.schema.reflection import ReflectedColumn
 
 from .drafted import FieldValue, Note, review
 from .families import Family
+from .name_words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round
 from .people import is_birth, is_death
 from .relationships import is_age_of_row, is_event, item_column, order_column, tells_apart
 from .row_dates import DAYS, is_day_of, is_year
 from .survey import Survey
 from .time_order import after_above, is_part, main_interval, relative_times, settles, start_of, unordered_times
-from .words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round
 
 
 def tied_times(

@@ -11,6 +11,18 @@ from .column_types import draft_column, draft_key_part, draft_pool_column, share
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .name_words import (
+    counts_rows,
+    id_stem,
+    is_beside_calendar,
+    is_money,
+    is_place,
+    is_position,
+    is_time,
+    is_vocabulary,
+    numbers_lines,
+    words,
+)
 from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
@@ -28,18 +40,6 @@ from .time_order import (
     endures,
     main_interval,
     relative_times,
-)
-from .words import (
-    counts_rows,
-    id_stem,
-    is_beside_calendar,
-    is_money,
-    is_place,
-    is_position,
-    is_time,
-    is_vocabulary,
-    numbers_lines,
-    words,
 )
 
 LARGE, MANY = 1000, 300

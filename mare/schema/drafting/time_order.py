@@ -14,6 +14,17 @@ from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds, years_before
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
+from .name_words import (
+    counts_nights,
+    is_before_calendar,
+    is_beside_calendar,
+    is_elapsed,
+    is_money,
+    is_open_end,
+    is_stored,
+    is_time,
+    words,
+)
 from .people import is_birth, is_death
 from .row_dates import (
     begins_record,
@@ -28,17 +39,6 @@ from .row_dates import (
     is_registered,
     is_year,
     joined_words,
-)
-from .words import (
-    counts_nights,
-    is_before_calendar,
-    is_beside_calendar,
-    is_elapsed,
-    is_money,
-    is_open_end,
-    is_stored,
-    is_time,
-    words,
 )
 
 _PAIRS = (

@@ -153,7 +153,7 @@ def test_types_that_differ_are_read_as_the_schema_says_or_named() -> None:
     assert held_against(texts).one_way == held_against(MADE).one_way
     words = changed(MADE, "patients", lambda f: f.assign(age="unknown"))
     found = held_against(words)
-    assert any("patients.age" in note.told() for note in found.notes)
+    assert any("patients.age" in note.line() for note in found.notes)
     assert next(c for c in found.columns if c.name == "age").tvd["synthetic"] == 1
 
 

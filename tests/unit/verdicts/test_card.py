@@ -11,7 +11,7 @@ import mare
 from mare.errors import ReleaseError
 from mare.planning import Warned
 from mare.verdicts.card import COARSE, MARGIN, TRUST, VERDICTS
-from mare.verdicts.words import short_lines
+from mare.verdicts.card_text import short_lines
 from tests.fitted_hospital import fitted_hospital
 
 

@@ -21,7 +21,7 @@ from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Datetime
 from mare.stage.kernel import THREADS
 
-from .bins import MOST_WORDS, Bins, Codes, common_bins
+from .common_bins import MOST_WORDS, Bins, Codes, common_bins
 from .distances import Counts, as_different, by_chance, correlations, ks_distance, tvd, word_counts
 from .features import AT_ONCE, Feature, Values, features, linked_features, values
 from .ranks import Numbers

@@ -9,8 +9,8 @@ from html import escape
 from importlib.resources import files
 
 from .card import COARSE, MEANING, TRUST, VERDICTS, Card, ColumnCard
+from .card_text import clear_words, rows_of_asked, rows_of_tables, unjudged
 from .shell import table, whole_page
-from .words import clear_words, rows_of_asked, rows_of_tables, unjudged
 
 _CLASSES = {"trust": "trust", "coarse": "coarse", "do not use": "no"}
 _MOST = 200
@@ -18,7 +18,7 @@ _MOST = 200
 
 
 def render_page(card: Card) -> str:
-    body = "\n".join((_head(card), _columns(card), _rows(card), _crosstabs(card), _asked(card), _known(card)))
+    body = "\n".join((_head(card), _columns(card), _rows(card), _crosstabs(card), _asked(card), _doubts_and_limits(card)))
     script = (files(__package__) / "page.js").read_text(encoding="utf-8")
     return whole_page(f"Card of {card.name}", body, script)
 
@@ -112,11 +112,11 @@ def _asked(card: Card) -> str:
     return f"<section>\n<h2>What was asked, with how much noise</h2>\n{body}\n</section>"
 
 
-def _known(card: Card) -> str:
+def _doubts_and_limits(card: Card) -> str:
     lists = {
         "What it does not know": [str(doubt) for doubt in card.doubts],
         "Known limits": card.limits,
         "Taken as public": card.public,
     }
-    told = {title: "".join(f"<li>{escape(item)}</li>" for item in items) for title, items in lists.items()}
-    return "\n".join(f"<section>\n<h2>{title}</h2>\n<ul>{items}</ul>\n</section>" for title, items in told.items() if items)
+    shown = {title: "".join(f"<li>{escape(item)}</li>" for item in items) for title, items in lists.items()}
+    return "\n".join(f"<section>\n<h2>{title}</h2>\n<ul>{items}</ul>\n</section>" for title, items in shown.items() if items)
