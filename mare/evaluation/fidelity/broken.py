@@ -22,7 +22,7 @@ from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.measured import BrokenKind as Kind
 from mare.evaluation.sides import Side, starts_of
 from mare.relational.conditions_met import judged
-from mare.schema.columns import AnyColumn, Column, Date, Datetime, Listed, Ordinal, Quantity
+from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.condition_grammar import parse_condition
 from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.layout import link_cap
@@ -175,7 +175,7 @@ def _lie_beyond(column: Ordinal) -> bool:
         days = [_measure(datetime.fromisoformat(str(special))) for special in column.specials]
     except ValueError:
         return False
-    last = _measure(column.max) if isinstance(column, Date | Datetime) else None
+    last = _measure(column.max) if column.has_day else None
     return all(day is not None and last is not None and day > last for day in days)
 
 
