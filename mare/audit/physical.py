@@ -105,7 +105,7 @@ def catalogue_differences(before: Reflection, now: Reflection, *, any_order: boo
     if any_order:
         names = [sorted(listed) for listed in names]
     if names[0] != names[1]:
-        return [f"the catalogue tells the tables {names[0]}, now {names[1]}"]
+        return [f"the catalogue lists the tables {names[0]}, now {names[1]}"]
     differences: list[str] = []
     for name in names[0]:
         was, is_now = (next(table for table in catalogue if table.name == name) for catalogue in (before, now))

@@ -141,7 +141,7 @@ class Recording:
             before, now = in_any_column_order(before), in_any_column_order(now)
         differences = differing(before, now)
         if progress != self.progress:
-            differences.append("the progress that was told is not the same")
+            differences.append("the progress that was shown is not the same")
         return tuple(differences)
 
     def retold(self, reader: HeldSource, owners: Ownership) -> tuple[ReplayAudit, ...]:
@@ -212,7 +212,7 @@ def _unpaid(queries: Sequence[Query], charges: Sequence[Charge]) -> list[str]:
     answered = [(q.what, q.view, q.mechanism, *in_rows, q.cost) for q, in_rows in zip(queries, unit, strict=True)]
     if paid == answered:
         return []
-    return [f"{len(answered)} answers left and {len(paid)} charges stand in the ledger, and they are not the same ones"]
+    return [f"{len(answered)} answers left and {len(paid)} charges are in the ledger, and they are not the same ones"]
 
 
 def _underpaid(query: Query, *, pure: bool) -> list[str]:
@@ -272,7 +272,7 @@ def published(secrets: Mapping[str, bytes], released: Artefacts) -> list[str]:
     for name, secret in secrets.items():
         spelled: Sequence[bytes] = (secret, secret.hex().encode(), secret.hex().upper().encode(), b64encode(secret).rstrip(b"="))
         faults += [
-            f"the secret key {name!r} of the fit stands in {member} of the release"
+            f"the secret key {name!r} of the fit is in {member} of the release"
             for member, content in released.items()
             if any(spelling in content for spelling in spelled)
         ]

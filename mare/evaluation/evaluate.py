@@ -199,8 +199,8 @@ def _warnings(coded: Coded) -> list[str]:
         shared = _shared(real, holdout)
         if shared:
             warnings.append(
-                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none: it "
-                "looks closer than rows that nobody has seen. Split at the entity: mare split"
+                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is not "
+                "one: it looks closer than rows that were never seen. Split at the entity: mare split"
             )
     for table in real.tables:
         warnings += [

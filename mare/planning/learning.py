@@ -119,7 +119,7 @@ def note_on_lists(seen: LearningPreview, entities: float, entity: str) -> str | 
     """What any learned list will hold."""
     if seen.value is None:
         return None
-    several = "whoever has several speaks the softer for each"
+    several = "an entity that has several counts less for each"
     room = f"at most about {max(1, floor(entities / seen.value)):,} if they are alike frequent"
     return (
         f"A learned list holds the values that about {ceil(seen.value):,} of {entities:,.0f} {entity} have, or more: {room} "

@@ -229,7 +229,7 @@ def warn_of_a_guess(schema: Schema, entities: float) -> Warned:
     """No verdict is known where nobody said how many entities there are: 91 customers are no 10,000."""
     return Warned(
         schema.entity_name or "entities",
-        f"nobody said how many there are, so each verdict is for a guess of {entities:,.0f}",
+        f"their number is not given, so each verdict is for a guess of {entities:,.0f}",
         "Say it with --entities N, or with rows: in the schema if the number is public.",
     )
 

@@ -252,7 +252,7 @@ def _limits(release: Release) -> Iterator[str]:
     capped = sorted({settled.group.table for settled in release.plan.groups if settled.sensitivity > 1})
     if capped:
         yield (
-            "Rows beyond the caps of the schema were not looked at: whoever has very many rows has fewer here "
+            "Rows beyond the caps of the schema were not looked at: an entity with very many rows has fewer here "
             f"({', '.join(capped)})."
         )
         yield (

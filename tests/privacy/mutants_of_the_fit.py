@@ -272,7 +272,7 @@ def around_another(patch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------- what is told beside the answers
 
 
-@planted("progress tells a true number", checks.hospital_passes_the_tape, "the progress that was told is not the same")
+@planted("progress tells a true number", checks.hospital_passes_the_tape, "the progress that was shown is not the same")
 def telling_progress(patch: pytest.MonkeyPatch) -> None:
     """What is told while a fit runs ends up in logs, and logs are kept and sent (leak 10)."""
     original = audit_module.run_fit

@@ -69,7 +69,7 @@ def test_the_type_is_planned_fitted_sampled_evaluated_and_asked_for(month: type[
     compared = {column.name for column in mare.evaluate(schema, people(), {"people": synthetic}).columns}
     assert {"seen", "year of seen", "month of seen", "died since seen"} <= compared
     assert "hour of seen" not in compared
-    with pytest.raises(PlanError, match=r"people.seen is compared with a month as '2150-07'; 5 is none"):
+    with pytest.raises(PlanError, match=r"people.seen is compared with a month as '2150-07'; 5 is not one"):
         mare.sample(release, seed=3, where="seen = 5")
 
 

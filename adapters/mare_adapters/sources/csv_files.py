@@ -65,7 +65,7 @@ def split_encoding(location: object) -> tuple[Path, str]:
         encoding = ""
     if not _ENCODING.fullmatch(encoding):
         raise SourceError(
-            f"?encoding={asked}: there is no such encoding, or one whose letters depend on what stands before them. "
+            f"?encoding={asked}: there is no such encoding, or one whose letters depend on the bytes before them. "
             "Write utf-8, latin-1, cp1252 or utf-16."
         )
     return Path(text), encoding

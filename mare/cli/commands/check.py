@@ -31,7 +31,7 @@ _TITLES = {"error": "error", "unsettled": "to settle", "info": "note"}
 _COLOURS = {"error": "bold red", "unsettled": "bold yellow", "info": "cyan"}
 
 STATUS = "internal: not private, costs no budget, releases nothing"
-UNTOLD = "The rows were not read: what they hold is told on a terminal, or with --json, because logs are read by many."
+UNTOLD = "The rows were not read: what they hold is shown on a terminal, or with --json, because logs are read by many."
 UNREAD = "The rows were not read: settle the schema first."
 
 _OFTEN = {

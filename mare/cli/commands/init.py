@@ -215,7 +215,7 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
     if draft.untyped and not draft.peeked:
-        told = f"The source tells no type of {many(draft.untyped, 'column')}"
+        told = f"The source states no type for {many(draft.untyped, 'column')}"
         console.print(
             Text(f"{told}: run again with --peek-types, which reads values to find out, or write them."), soft_wrap=True
         )

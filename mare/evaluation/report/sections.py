@@ -68,7 +68,7 @@ def budget_section(evaluation: Evaluation) -> str:
     """Where the budget went, as the release's card tells it."""
     released = evaluation.parts.get("release")
     if not isinstance(released, Released):
-        return '<p class="quiet">Where the budget went is told with --release RELEASE.</p>'
+        return '<p class="quiet">To see where the budget went, add --release RELEASE.</p>'
     most = max((asked.share for asked in released.card.asked), default=1.0) or 1.0
     rows = [
         [

@@ -59,7 +59,9 @@ class Risk:
         """The attack of each kind that gains most, beside whom it should gain nothing over."""
         fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
         finding = (
-            "no attack shows that somebody was in the data" if fair else "without a hold-out nobody can say whether anybody shows"
+            "no attack shows that somebody was in the data"
+            if fair
+            else "without a hold-out nothing says whether anybody can be recognised"
         )
         if self.leaks:
             finding = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"

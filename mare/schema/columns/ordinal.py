@@ -208,7 +208,7 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
             try:
                 self.compared(value)
             except ValueError as words:
-                return f"{words}; {value!r} is none"
+                return f"{words}; {value!r} is not one"
         return None
 
     # ---- what is stored and what comes out

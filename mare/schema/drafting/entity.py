@@ -205,7 +205,7 @@ def _person_column(survey: Survey) -> EntityGuess | None:
     # Where they are told apart by what happened to them: a table that describes them need not hold all.
     table, by = max(shared, key=lambda pair: (_is_dated(pair[0]), len(pair[0].columns), -shared.index(pair)))
     holders = sum(name == by for _, name in shared)
-    doubt = review(f"each {by} is protected as a whole, and whoever is in none is not: is it whom the data is about?")
+    doubt = review(f"each {by} is protected as a whole, and a person in none is not: is this whom the data is about?")
     return EntityGuess(
         table.name, f"no table holds people one row each, but {by} stands in {holders} tables", by=by, doubts=(doubt,)
     )

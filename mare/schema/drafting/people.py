@@ -68,7 +68,7 @@ _STAFF_LINKS = as_set("by par von por da door av przez")
 """Last words of a reference that somebody did something: `performed_by`."""
 
 OWNED = as_set("address contact adresse adres direccion indirizzo endereco")
-"""Words of rows that belong to whoever refers to them."""
+"""Words of rows that belong to the rows that refer to them."""
 
 HELD = as_set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
 """Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""

@@ -107,7 +107,7 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     if several is False:
         return Relationship("independent", ONE, f"no two rows have the same {parent[0]}: at most one row (1:0..1)")
     if family.depth == 1 and len(traits) > 1 and not several and not survey.keys[table] and not is_being(table):
-        why = f"{', '.join(traits[:3])} describe whoever it is about"
+        why = f"{', '.join(traits[:3])} describe the person it is about"
         return Relationship(
             "independent", ONE, why, notes=(review("at most one row for each of them? More are cut", "caps", "1"),)
         )
