@@ -56,7 +56,7 @@ Entities = Annotated[
 ]
 Where = Annotated[
     str | None,
-    typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. --entities of them come out."),
+    typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. As many come out as --entities says."),
 ]
 Seed = Annotated[
     int, typer.Option(help="Another seed, another sample; the same seed, the same sample. The noise of a fit has none.")
