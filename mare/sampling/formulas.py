@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mare.codec.building_ordinal import named_table
 from mare.codec.category import canonical
-from mare.codec.ordered import named_table
 from mare.codec.ticks import Mask, microseconds, null_mask
 from mare.errors import InternalError
 from mare.relational.conditions_met import judged

@@ -18,7 +18,7 @@ import numpy as np
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.codec.bins import Bins
-from mare.codec.ordered import ordered_codec
+from mare.codec.building_ordinal import ordinal_codec
 from mare.codec.ordinal import OrdinalCodec
 from mare.codec.relative import FirstCodec, RelativeCodec
 from mare.codec.scales import TimeScale, scale_of, ticks_of_a_day
@@ -282,7 +282,7 @@ class ExpectedErrors:
         if not isinstance(declared, Ordinal) or declared.determined is not None or getattr(declared, "by", None) is not None:
             return None
         known = [self._release.plan.learned.get(f"{table}.{label}") for label in labels]
-        return ordered_codec(
+        return ordinal_codec(
             self._schema, table, declared, *(k if isinstance(k, LearnedOrder) else LearnedOrder() for k in known)
         )
 
