@@ -173,7 +173,7 @@ def folder_place(path: str | Path, files: Iterable[Path] = ()) -> Place:
 def refuse_overlap(source: Source, sink: Sink) -> None:
     """Refuse a target that is the source, holds it, or lies within it. Both have been entered; nothing is changed by asking.
 
-    Whoever fits and samples in one go calls this before a budget is spent. A sample alone knows no source: there, a target is
+    Fitting and sampling in one go calls this before a budget is spent. A sample alone knows no source: there, a target is
     protected by the mark that only mare's own tables carry.
     """
     if isinstance(source, Located) and isinstance(sink, Located) and source.place().overlaps(sink.place()):

@@ -1,7 +1,7 @@
 """`draft`, `check`, `picture`: the verbs about a schema, twins of the command line's `init`, `check` and `graph`.
 
 None of them takes anything from a row: a source is asked for its catalogue. Of a CSV file, `draft` compares the header with the
-rows below it, to see that it is none.
+rows below it, to check that it is one.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class WithoutEntity(HeldSource):
             yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
 
     def removed(self) -> dict[str, RemovedRows]:
-        """Of every table that loses rows, which: for whoever makes a copy without them."""
+        """Of every table that loses rows, which: for making a copy without them."""
         removed = {}
         for table in self.owners.tables:
             needs = None if table.held_by is not None else self._needs(table.name)

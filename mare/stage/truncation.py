@@ -311,7 +311,8 @@ def _untied(connection: duckdb.DuckDBPyConnection, raw: str, row: Index, tied: M
 
 @dataclass(frozen=True)
 class Cuts:
-    """How many rows of a table were cut, by what took them. True numbers: for whoever runs the fit, never for a released file."""
+    """How many rows of a table were cut, by what took them. True numbers: for the person who runs the fit,
+    never for a released file."""
 
     unknown_key: int = 0
     """Associative: their public key is not in the public table."""

@@ -1,8 +1,8 @@
 """What a peek tells of several columns: which go together in all rows of a table (one that is the same for a person, one that
 repeats another, one that is never before another).
 
-Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and whoever
-knows the data can say whether it follows from what they mean (nobody relapses after their death).
+Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and a person
+who knows the data can say whether it follows from what they mean (nobody relapses after their death).
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _looks_like_a_row(names: Sequence[str]) -> int | None:
 
 
 def doubt_of_header(path: Path, encoding: str = UTF_8) -> str | None:
-    """Whether the first line is a row after all, by the rows below it: for whoever drafts a schema. A fit never asks, because
+    """Whether the first line is a row after all, by the rows below it: for drafting a schema. A fit never asks, because
     the rows of one person could make it refuse."""
     columns, separator = read_header(path, encoding)
     place = _goes_on_below(path, encoding, [column.name for column in columns], separator)
