@@ -45,8 +45,8 @@ scaled down, that they count less."""
 ALONG, ENDED, STEP, SURE = 0.16, 0.11, 0.055, 0.9
 """Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them
 coarse, because on half of the worlds they are not. It is not where the schema says by when all rows have come: then they are
-coarse, if nothing else is wrong. Where sequences have less than one row after their first on average, or end near where they begin,
-or this part of these rows comes one certain distance later, little adds up: it is less then, but too much for them to be
+coarse, if nothing else is wrong. Where sequences have less than one row after their first on average, or end near where they
+begin, or this part of these rows comes one certain distance later, little adds up: it is less then, but too much for them to be
 trusted."""
 FAR = 1 / 3
 """Sequences that lead further than this, in standard deviations of where they begin, do not end near there."""
@@ -69,6 +69,19 @@ NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, IN_ALL, ORDER, OTHERS = (
     "an allowance for long sequences",
     "columns that it follows",
 )
+
+
+HELP = {
+    NOT_LISTED: "list the values (`values: […]`) or name a public `vocabulary`, if they may be known; or spend more",
+    MOVED: "declare a wider range (`min`, `max`)",
+    BEYOND: "declare the range (`min`, `max` or `within`), if it may be known; or spend more",
+    WITHIN: "spend more, or fit more people; if the values are few and may be known, list them (`values: […]`)",
+    OFTEN: "spend more, or fit more people",
+    DRAWN: "spend more, or fit more people",
+    IN_ALL: "spend more, or fit more people",
+    ORDER: "say by when all rows have come (`max`), if it may be known; the distance from the row before is good without",
+}
+"""What helps against each part. None against allowances for lists; what follows others is as good as these are."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,11 @@ class Expected:
     @property
     def mainly(self) -> str:
         return self.parts[0][0] if self.parts and self.parts[0][1] > 0 else ""
+
+    @property
+    def help(self) -> str:
+        """Against most of it, if anything helps: where a sequence has an end, nothing does."""
+        return "" if self.mainly == ORDER and self.parts[0][1] <= ENDED else HELP.get(self.mainly, "")
 
 
 def noise_error(margin: Margin) -> float:
@@ -130,6 +148,12 @@ class ExpectedErrors:
             return None
         parts = [(OFTEN, noise_error(counts[0])), (DRAWN, _chance(counts[0])), (ROWS, BELOW), (IN_ALL, self._in_all(table))]
         return _told(parts, counts[0])
+
+    def unrolled(self, table: str) -> float:
+        """How many rows a table has of which each key is a column of the list above, noisily; 0 where it is none."""
+        lists = sum(s.rows for s in self._release.plan.groups if s.group.table == table and s.group.part == "context")
+        kinds = [margin for (of, _), held in self._margins.items() if of == table for role, margin in held if role == "exists"]
+        return float(lists * sum(margin.fractions[1:].sum() for margin in kinds))
 
     def _in_all(self, table: str) -> float:
         """How far the rows in all may be off, here and above: numbers of children are made to agree with them."""
