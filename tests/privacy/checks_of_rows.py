@@ -191,8 +191,8 @@ tables:
 
 
 def groups_of_the_rest_pass_the_tape() -> None:
-    """Everybody has several rows of each rare group. Which one stays is each one's own affair: if somebody's stood for all, another
-    would have one when they leave, which a table shows that says who is who."""
+    """Everybody has several rows of each rare group. Which one stays is each one's own affair: if somebody's stood for all,
+    another would have one when they leave, which a table shows that says who is who."""
     people, whole, text = range(8), pa.int64(), pa.string()
     rows: Rows = {
         "p": [{"id": p, "who": p} for p in people],
