@@ -254,7 +254,7 @@ class SideReader:
 
     def _references(self) -> None:
         for table in self.tables:
-            if table.held_by is not None or table.name not in self.side.tables:
+            if table.name not in self.side.tables:
                 continue
             for number, link in enumerate(table.links):
                 there = self._target(table, link)

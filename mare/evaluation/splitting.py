@@ -201,7 +201,7 @@ class _Held(HeldSource):
             stored = reflection.table(name)
             if stored is None:
                 raise SourceError(f"{reflection.label} has no table {name!r}. It has: {', '.join(t.name for t in reflection)}.")
-            needs = next((table for table in wanted if table.name == name and table.held_by is None), None)
+            needs = next((table for table in wanted if table.name == name), None)
             compared = reading_of(needs, wanted, reflection, {}).columns(needs) if needs is not None else ()
             names = {column.name.casefold() for column in stored.columns}
             asked = [c.name for c in stored.columns] + [c for c in compared if c.casefold() not in names]

@@ -40,7 +40,7 @@ ROUGHLY = (0.5, 1.0, 2.0, 4.0)
 
 def open_codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
     """The codecs of every table as far as the schema settles them; refuses, all at once, what cannot be coded."""
-    held = {needs.name: () if needs.held_by is not None else needs.values for needs in tables}
+    held = {needs.name: needs.values for needs in tables}
     return {name: table_codec(plan.schema, name, columns) if columns else TableCodec(name, {}) for name, columns in held.items()}
 
 

@@ -40,8 +40,8 @@ Verdict = Literal["fine", "noisy", "drowns"]
 
 
 @dataclass(frozen=True)
-class PlannedGroup:
-    """One column group with everything that its model is told, in upper bounds."""
+class ModelledGroup:
+    """One column group, and what its model is told whether it was planned or fitted."""
 
     group: ColumnGroup
     """Columns and history, as the correlation PDAG gives them."""
@@ -50,15 +50,11 @@ class PlannedGroup:
     options: Mapping[str, OptionValue]
     """The model's options: its defaults overlaid with what the schema says."""
     columns: Domain
-    """What the model generates; upper bounds of sizes. What unrolls a vocabulary appears once per key: `exists(drug_id)#0`."""
+    """What the model generates. What unrolls a vocabulary appears once per key: `exists(drug_id)#0`."""
     history: Domain
-    """What the model may look at, named as ``str(HistoryColumn)``; upper bounds of the sizes."""
-    learned: frozenset[str]
-    """Columns of this group whose domain is learned, and paid for, before the model is fitted."""
+    """What the model may look at, named as ``str(HistoryColumn)``."""
     sensitivity: int
     """S: rows that one entity may have here at most, by caps that are enforced."""
-    reason: str
-    """How S came about: `10 admissions × 10 transfers = 100`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
@@ -66,6 +62,16 @@ class PlannedGroup:
     @property
     def name(self) -> str:
         return self.group.name
+
+
+@dataclass(frozen=True)
+class PlannedGroup(ModelledGroup):
+    """As it is planned: sizes are upper bounds."""
+
+    learned: frozenset[str]
+    """Columns of this group whose domain is learned, and paid for, before the model is fitted."""
+    reason: str
+    """How S came about: `10 admissions × 10 transfers = 100`."""
 
     @property
     def task(self) -> Task:

@@ -37,17 +37,6 @@ from .loading import order_columns, staged_columns
 from .needs import TableNeeds
 
 
-def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str, key: bytes) -> None:
-    """One entity for each value of the foreign key of the table that holds it, in the order of a keyed hash."""
-    held = f"SELECT DISTINCT f0 AS k0 FROM {raw} WHERE f0 IS NOT NULL"
-    order = "row_number() OVER (ORDER BY hash($1, k0), k0) - 1"
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT NULL::BIGINT AS row, k0, 0 AS parent, 0 AS position, {order} AS place, "
-        f"{order} AS entity, false AS unknown FROM ({held})",
-        [key.hex()],
-    )
-
-
 def check_entities(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
     """An entity that is there twice is refused: nobody could tell whom to protect. It is the one refusal that depends on values
     (docs/privacy.md, «Not protected»)."""
