@@ -188,9 +188,10 @@ def is_sure(rank: int) -> bool:
 
 
 def names_person(column: str) -> bool:
-    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, and `Patient` alone."""
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, `patient_num`, and `Patient` alone."""
     of = id_stem(column)
-    if "".join(words(column)) in _THEMSELVES:
+    parts = words(column)
+    if "".join(parts) in _THEMSELVES or (len(parts) == 2 and parts[0] in _COUNTED and parts[1] in _NUMBERS):
         return True
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
@@ -199,12 +200,21 @@ def names_person(column: str) -> bool:
 
 _THEMSELVES = as_set(
     "patient patientin proband probandin participant respondent customer pupil kunde kundin teilnehmer teilnehmerin eleve "
-    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent"
+    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent "
+    "subjectnameoridentifier studysubjectid beneid desynpufid enrolid lopnr"
 )
 """Words that name whom a row is about where they are a column's whole name. Others may be yes or no (`member`, `resident`), a
-school's subject, a program (`client`)."""
+school's subject, a program (`client`). And what software that everybody has calls it: Rave, OpenClinica, Medicare, MarketScan,
+the registers of Sweden."""
+_COUNTED = as_set(
+    "patient subject participant proband probanden patienten patientin customer client member donor student beneficiary "
+    "respondent insured kunden mitglied mitglieds versicherten schueler teilnehmer pat"
+)
+"""Of whom there are numbers that name one (`patient_num`); those of children or guests count them."""
+_NUMBERS = as_set("num number no nr nummer sk identifier ident pseudonym")
 _PEOPLE_NUMBERED = as_set(
-    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual"
+    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual "
+    "recordid rid ptno studyid pseudonym pseudonymid"
 )
 
 

@@ -89,7 +89,7 @@ def _copied(entry: Entry, of: str, why: str) -> Entry:
     """A copy of a column of the same row, or of one above. What has no values of its own stays as it is."""
     if entry.fields["type"] not in _DRAWN:
         return entry
-    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable", "true", "false")}
     return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
 
 

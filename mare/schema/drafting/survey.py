@@ -8,7 +8,7 @@ by their names, in the form that ISO 8601 gives them: as texts they would be ord
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -148,13 +148,17 @@ def take_survey(
     people: str | None = None,
     repeats: Repeats | None = None,
     compared: Mapping[tuple[str, str], Compared] | None = None,
+    missing: Collection[tuple[str, str]] = (),
 ) -> Survey:
-    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
+    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it;
+    ``missing``: columns of which a row was seen to have no value, so that they are no key."""
     reflection, formats = read_text_dates(reflection)
     names = _names(reflection)
     shorter = {long: short for short, long in names.items()}
     named = _renamed(reflection, shorter)
-    seen = {(shorter.get(table, table), column): repeated for (table, column), repeated in (repeats or {}).items()}
+    seen = {
+        (shorter.get(place[0], place[0]), place[1]): repeated or place in missing for place, repeated in (repeats or {}).items()
+    }
     keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)
