@@ -69,9 +69,9 @@ def verdict(evaluation: Evaluation) -> str:
     for listing in listings(evaluation, _SHOWN, _SHOWN):
         right = frozenset(listing.right)
         lines += ["", f"{listing.title}:", *table(listing.head, listing.rows, _WIDTH, 0, right), *wrap(listing.note, _WIDTH)]
-    lines += ["", *(f"Question: {answer.name}: {answer.told}" for answer in evaluation.answers)] if evaluation.answers else []
+    lines += ["", *(f"Question: {answer.name}: {answer.apart}" for answer in evaluation.answers)] if evaluation.answers else []
     lines += [line for part in evaluation.parts.values() for line in ("", *part.words())]
-    lines += [f"Note: {note.told(_NAMED)}" for note in evaluation.notes]
+    lines += [f"Note: {note.line(_NAMED)}" for note in evaluation.notes]
     return "\n".join([*lines, f"({INTERNAL})"])
 
 

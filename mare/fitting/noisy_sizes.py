@@ -44,7 +44,7 @@ class Sizes:
     share: float = 0.0
     """Of the whole budget, what was spent."""
 
-    def known(self, table: str, part: Part) -> Estimate | None:
+    def measured_rows(self, table: str, part: Part) -> Estimate | None:
         """How many rows a group's view has, where it has one per entity: that number alone was measured as such."""
         one_each = (self.parents[table] if part == "context" else table) == self._entity
         return Estimate(float(self.entities), self.deviation) if one_each else None

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import Entry, review
+from .name_words import CODES, as_set, words
 from .people import is_code
-from .words import CODES, as_set, words
 
 _CODES = ("code", "cd")
 _MEANINGS = ("description", "desc", "display", "title", "label", "term")

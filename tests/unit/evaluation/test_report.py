@@ -14,7 +14,7 @@ import pytest
 import mare
 from mare.audit.report import audit_document
 from mare.evaluation.evaluation import Evaluation
-from mare.evaluation.fidelity.bins import as_dates
+from mare.evaluation.fidelity.common_bins import as_dates
 from mare.evaluation.measured import Closeness, ColumnFidelity, PairFidelity, PairKind, PairMeans
 from mare.evaluation.report.figures import LETTERS, as_json, edges_and_words, packed, packed_counts
 from mare.evaluation.verdict import verdict
