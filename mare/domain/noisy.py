@@ -77,14 +77,10 @@ def settled_children(noisy: Table, deviation: float) -> Table:
 
     The last cell holds all that was cut at the cap: it belongs to the tail only where it does not stand clear itself.
     """
-    last = _last_clear(noisy, deviation)
-    beyond = np.arange(last + 1, len(noisy) - 1)
+    beyond = unclear_children(noisy, deviation)
     if not len(beyond):
         return norm_subtract(noisy)
-    capped = noisy[-1] >= FAR * deviation
-    if not capped:
-        beyond = np.append(beyond, len(noisy) - 1)
-    tail = _tail(noisy, last, beyond, deviation)
+    tail = _tail(noisy, int(beyond[0]) - 1, beyond, deviation)
     # The tail cannot have more than what is there, and what is clear keeps its proportions.
     mass = min(float(tail.sum()), 0.5)
     settled = np.zeros_like(noisy)
@@ -92,6 +88,27 @@ def settled_children(noisy: Table, deviation: float) -> Table:
     body = np.setdiff1d(np.arange(len(noisy)), beyond)
     settled[body] = norm_subtract(noisy[body], 1.0 - mass)
     return settled
+
+
+def unclear_children(noisy: Table, deviation: float) -> Places:
+    """The numbers of children beyond those that stand clear of the noise: the tail."""
+    beyond = np.arange(_last_clear(noisy, deviation) + 1, len(noisy) - 1)
+    capped = noisy[-1] >= FAR * deviation
+    return beyond if capped or not len(beyond) else np.append(beyond, len(noisy) - 1)
+
+
+def with_one_tail(rows: Table, deviation: float, settled: Table, tail: Places) -> Table:
+    """A table of numbers of children (the last axis) with its tail as one code, the last one.
+
+    Of hundreds of cells in which nothing is, some stand clear by chance, in some rows of a large table: parents of up to five
+    children had two hundred. So the tail is what it is of all rows together (``settled``), unless all of it stands clear.
+    """
+    body = np.delete(rows, tail, axis=-1)
+    share = min(float(settled[tail].sum()), 0.5)
+    usual = np.maximum(body.sum(axis=-1), 0.0) * share / (1 - share)
+    seen = rows[..., tail].sum(axis=-1)
+    own = seen - usual > FAR * deviation * sqrt(len(tail))
+    return np.concatenate([body, np.where(own, seen, usual)[..., None]], axis=-1)
 
 
 def with_mean(settled: Table, deviation: float, mean: Estimate, unsure: float) -> Table:

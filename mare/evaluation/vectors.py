@@ -259,7 +259,7 @@ def _measures(kind: pa.DataType) -> bool:
 def _numbers(values: pa.ChunkedArray) -> Floats:
     if pa.types.is_temporal(values.type):
         values = values.cast(pa.int32() if pa.types.is_date32(values.type) or pa.types.is_time32(values.type) else pa.int64())
-    numbers = np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
+    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     return np.where(np.isfinite(numbers), numbers, np.nan)  # what has no place on a scale is as good as NULL
 
 

@@ -21,7 +21,7 @@ from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.domains import most_sequences, row_bounds
-from mare.planning.learning import STRANGERS
+from mare.planning.learning import STRANGERS, needed, open_domains
 from mare.planning.plan import phase_shares
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
@@ -159,9 +159,12 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             ledger.begin(SIZES)
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
-            phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0, sizes=sizes.share)
+            unknown = open_domains(schema, [planned.group for planned in plan.groups], pure=plan.budget.pure)
             strange = [choice for choice in may_be_strange(wanted, plan.budget.pure) if choice.name not in collations]
-            unit_share = phases.learn / max(len(wanted) + len(strange) * STRANGERS + weight, 1e-9)
+            units = len(wanted) + len(strange) * STRANGERS + weight
+            wants = needed(plan.budget, unknown, sizes.entities)
+            phases = phase_shares(sizes.entities, learns=units > 0, sizes=sizes.share, needed=wants)
+            unit_share = phases.learn / max(units, 1e-9)
             tell("learning domains")
             ledger.begin(LEARNING)
             chosen = choose_keys(door, wanted, bounds, unit_share * len(wanted))

@@ -272,7 +272,7 @@ class Peek:
     reading: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
-    """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    """Whether a value stands in two rows. None: not looked at."""
     missing: bool | None = None
     """Whether a row has no value, or none that could be read. None: not looked at."""
     few: bool = False

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from .card import COARSE, MEANING, TRUST, VERDICTS, Card, ColumnCard
-from .card_text import clear_words, rows_of_asked, rows_of_tables, unjudged
+from .card_text import clear_words, help_lines, rows_of_asked, rows_of_tables, unjudged
 from .shell import table, whole_page
 
 _CLASSES = {"trust": "trust", "coarse": "coarse", "do not use": "no"}
@@ -29,6 +29,8 @@ def _head(card: Card) -> str:
     counted = ", ".join(f"<b>{count}</b> {verdict}" for verdict, count in counts.items())
     lost = f"The promise does not hold for this release: {'; '.join(card.reasons)}."
     made = f", made {card.made['at']}" if card.made.get("at") else ""
+    purposes = "".join(f"<li>{escape(purpose)}.</li>" for purpose in card.purposes())
+    helps = "".join(f"<li>{escape(line)}</li>" for line in help_lines(card))
     meanings = "".join(f'<dt class="{_CLASSES[v]}">{v}</dt><dd>{escape(MEANING[v])}.</dd>' for v in VERDICTS)
     return f"""<header>
 <h1>{escape(f"Card of {card.name}")} <small class="status">{escape(card.status)}</small></h1>
@@ -38,8 +40,10 @@ def _head(card: Card) -> str:
 <section>
 <h2>Can it be used?</h2>
 <div class="bar" role="img" aria-label="{counts["trust"]} of {sum(counts.values())} columns: trust">{bar}</div>
-<p>{counted}.</p>
+<ul>{purposes}</ul>
+<p>Columns: {counted}.</p>
 <dl>{meanings}</dl>
+{f"<h3>What would help, most columns first</h3><ul>{helps}</ul>" if helps else ""}
 </section>
 <section>
 <h2>Who is protected, and how far?</h2>

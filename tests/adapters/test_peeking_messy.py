@@ -91,3 +91,9 @@ def test_a_result_that_is_mostly_below_what_can_be_measured_is_a_number() -> Non
 @pytest.mark.parametrize(("texts", "missing"), [(["1", "2"], False), (["1", None], True), (["1,5", "2"] * 20 + ["n/a"], True)])
 def test_what_is_missing_or_cannot_be_read_is_told(texts: Sequence[str | None], missing: bool) -> None:
     assert peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 9).missing is missing
+
+
+def test_what_is_missing_again_and_again_is_no_value_that_repeats() -> None:
+    """A line list of which some rows have no number yet."""
+    assert told(["1", "2", None, None, "", "NA", "NA"]).repeats is False
+    assert told(["1", "2", "2"]).repeats is True

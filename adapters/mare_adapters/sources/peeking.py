@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from mare.codec.parsing import NO_LETTER, UNDECODED
+from mare.schema.columns import MISSING
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb
@@ -45,16 +46,13 @@ _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
 _FEW, _MANY = 20, 100
 """Numbers among which a word is one of a list; and so many that none is."""
-_MISSING = frozenset(("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "null", "(null)", "\\n", "."))
-"""What programs write where there is no value: R, pandas, SAS, spreadsheets, a dump by MySQL (`\\N`), whoever quotes every field.
-However many there are, they say nothing of what the others are."""
-_NOTHING = _MISSING | frozenset(
+_NOTHING = MISSING | frozenset(
     (
         "none", "nil", "-", "--", "?", "unknown", "missing", "nd", "n.d.", "k.a.",
         "k. a.", "ka", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend", "ukjent", "ukendt",
     )
 )  # fmt: skip
-"""And what people write: a few of these beside numbers, no more."""
+"""What programs write where there is no value, and what people write: a few of these beside numbers, no more."""
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
 """A kind, the expression that is of it, and what says how it is written."""
@@ -81,7 +79,8 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     repeats = missing = None
     binary = False
     if kind == "unknown":
-        repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
+        held = present(column)  # what is missing again and again is no value that repeats
+        repeats = bool(_row(connection, f"SELECT count({held}) > count(DISTINCT {held}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
         missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
         if kind == "integer":
@@ -141,7 +140,7 @@ def _without_missing(connection: duckdb.DuckDBPyConnection, relation: str, colum
 
 
 def present(column: str) -> str:
-    listed = ", ".join(f"'{word}'" for word in sorted(_MISSING))
+    listed = ", ".join(f"'{word}'" for word in sorted(MISSING))
     return f"CASE WHEN lower(trim({column})) NOT IN ({listed}) THEN {column} END"
 
 

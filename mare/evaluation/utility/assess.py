@@ -54,7 +54,9 @@ class Utility:
         yield f"Utility ({INTERNAL}):"
         if (kept := self.kept_by_classifiers) is not None:
             number = f"{len(self.taught)} of {len(self.learned)}"
-            yield f"  real people teach {number} classifiers something: {kept:.0%} of it is learned from synthetic ones, too"
+            learned = f"{kept:.0%} of it is learned from synthetic ones, too"
+            learned = learned if kept > 0 else "synthetic ones teach nothing of it"
+            yield f"  real people teach {number} classifiers something: {learned}"
         elif self.learned:
             yield "  classifiers: taught by real people, none is better than always saying the most frequent value"
         if (error := self.median_query_error) is not None:

@@ -18,6 +18,10 @@ from .ticks import PLAIN, NumberForm
 BLANKS = " \t\r\n\u00a0\u2009\u202f\ufeff"
 """What may stand around a value and is none of it: blanks of all widths, and the mark at the beginning of a file."""
 
+MISSING = frozenset(("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "null", "(null)", "\\n", "."))
+"""What programs write where there is no value, in small letters: R, pandas, SAS, spreadsheets, a dump by MySQL (`\\N`), whoever
+quotes every field. However many there are, they say nothing of what the others are, and nothing of anybody."""
+
 Case = Literal["ignore", "lower", "upper"]
 
 

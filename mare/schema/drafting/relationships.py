@@ -45,8 +45,8 @@ _MEASURES = (
     "resultado", "valore", "risultato", "waarde", "uitslag",
 )  # fmt: skip
 _LIMITS = (
-    "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
-    "normal_high",
+    "range_low", "range_high", "ref_low", "ref_high", "reference_low", "reference_high", "original_range_low",
+    "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low", "normal_high",
 )  # fmt: skip
 """Ends of what is normal: on the scale of the value."""
 
@@ -141,6 +141,11 @@ def item_column(survey: Survey, table: str) -> str | None:
 def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
     """The columns whose scale depends on the item."""
     return tuple(c.name for c in survey.table(table).columns if "_".join(words(c.name)) in (*_MEASURES, *_LIMITS))
+
+
+def is_of_item(name: str) -> bool:
+    """What goes with the item rather than with its value: the unit, the ends of what is normal."""
+    return words(name) in (("unit",), ("units",)) or "_".join(words(name)) in _LIMITS
 
 
 def _is_item(name: str, word: str) -> bool:

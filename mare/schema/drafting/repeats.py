@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from .drafted import Entry, FieldValue, review
 from .families import Family
 from .name_words import as_set, counts_nights, is_age, singular, stem, words
-from .people import NAMES, is_being, is_birth
+from .people import NAMES, is_being, is_birth, is_of_another
 from .relationships import Relationship, order_column
 from .survey import Survey
 from .time_order import intervals
@@ -60,12 +60,16 @@ def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None
 def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship: Relationship) -> Entry:
     """Something about the person: a copy where a table above says it, else the same in all of their rows."""
     order = relationship.order_by[0] if relationship.order_by else None
-    if entry.fields["type"] not in _DRAWN or entry.name == order or "after" in entry.fields:
+    if entry.fields["type"] not in _DRAWN or entry.name == order:
+        return entry
+    if (dated := _date_above(survey, entry, family)) is not None:
+        return _copied(entry, dated, "the same as there, by its name?")
+    if "after" in entry.fields:
         return entry
     somebody = _somebody_above(survey, table, family)
     whose = ("entity" if somebody == family.ancestors else "parent" if len(somebody) == 1 else somebody[-1]) if somebody else None
     above = _said_above(survey, entry.name, somebody) if is_trait(entry.name) or is_age(entry.name) else None
-    if is_age(entry.name) and entry.fields["type"] == "integer":
+    if is_age(entry.name) and not is_of_another(entry.name) and entry.fields["type"] == "integer":
         ordering = survey.table(table).column(order) if order is not None else None
         if above is not None or whose is None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
@@ -85,7 +89,7 @@ def _copied(entry: Entry, of: str, why: str) -> Entry:
     """A copy of a column of the same row, or of one above. What has no values of its own stays as it is."""
     if entry.fields["type"] not in _DRAWN:
         return entry
-    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable", "true", "false")}
     return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
 
 
@@ -136,6 +140,18 @@ def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
         if same:
             return f"{above}.{same[0].name}"
     return None
+
+
+def _date_above(survey: Survey, entry: Entry, family: Family) -> str | None:
+    """The date of a thing, in rows below it: its lines say again when it was ordered (`orderdate`)."""
+    above = family.ancestors[0]
+    held = survey.reflection.table(above)
+    column = held.column(entry.name) if held is not None else None
+    called = singular(words(above)[-1]) if words(above) else ""
+    about = "".join(words(entry.name))
+    named = len(called) > 2 and about != called and (about.startswith(called) or about.endswith(called))
+    same = column is not None and column.kind in ("date", "datetime") and column.name not in survey.keys[above]
+    return f"{above}.{entry.name}" if named and same else None
 
 
 def _said_above(survey: Survey, name: str, tables: tuple[str, ...]) -> str | None:

@@ -11,11 +11,14 @@ from .people import is_birth, is_death
 
 _LATER = (
     "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",
-    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "receiv", "answer", "respon", "arriv", "releas",
-    "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul", "next",
+    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "validat", "receiv", "answer", "respon", "arriv",
+    "releas", "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul",
+    "next",
 )  # fmt: skip
 """Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
-_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
+_STAGES = (
+    ("collect", "taken", "sampl", "drawn"), ("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"),
+)  # fmt: skip
 _BEGINNINGS = (
     "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
     "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up", "opened", "opening",
@@ -145,6 +148,11 @@ def _stage_before(others: Sequence[ReflectedColumn], column: ReflectedColumn) ->
     earlier = [(_stage(other.name), other.name) for other in others if other.kind == column.kind]
     before = [(at, name) for at, name in earlier if 0 <= at < stage]
     return max(before)[1] if before else None
+
+
+def is_stage_before(name: str, later: str) -> bool:
+    """Whether a thing reaches one stage before another: it is collected, and then received."""
+    return 0 <= _stage(name) < _stage(later)
 
 
 def _stage(name: str) -> int:

@@ -37,6 +37,7 @@ from .row_dates import (
     is_history,
     is_made,
     is_registered,
+    is_stage_before,
     is_year,
     joined_words,
 )
@@ -187,12 +188,18 @@ def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, fact
     alone = [c for c in _moments(table) if c.kind in ("date", "datetime") and not is_birth(c.name)]
     alone = [c for c in alone if c.name == happens or not (c.name in tied or is_beside_calendar(c.name))]
     names = [c.name for c in sorted(alone, key=lambda c: (c.name != happens, c.nullable))]
-    around = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
+    free = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
+    before = [name for name in free if is_stage_before(name, names[0])]
+    earlier: Tied = {
+        name: ({"before": names[0], "within": "365d"}, (review(f"never after {names[0]}, by its name; cut at 365d", "times"),))
+        for name in before
+    }
+    around = [name for name in free if name not in before]
     if not around:
-        return {}
+        return earlier
     note = f"{', '.join(around)}: before or after {names[0]}, nothing tells which; if never before it: after: {names[0]}"
     fields: Fields = {"around": names[0], "within": _longest_life(facts)}
-    return {name: (fields, (Note(note),) if name == around[0] else ()) for name in around}
+    return {**earlier, **{name: (fields, (Note(note),) if name == around[0] else ()) for name in around}}
 
 
 def _leads_to(tied: Tied, start: str, column: str) -> bool:
@@ -239,6 +246,9 @@ def _after(
         future = _FUTURE if beside and not past and not is_stored(end) else 0
         lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
+        # A CHECK tells which comes first, and nothing of how soon the other one follows.
+        lasting |= declared and column is not None and column.kind == "date" and not _is_stay(table.name, column.name)
+        lasting |= is_death(end) and depth == 0
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
         # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
         begun = table.column(start)
@@ -352,8 +362,12 @@ def _longest_life(facts: PublicFacts, more: int = 0) -> str:
 
 def endures(table: str, column: ReflectedColumn, depth: int) -> bool:
     """Whether an end may be as far from its start as the data is long: a contract; not a stay, nor what is timed within one."""
-    stays = any(word.startswith(_STAYS) for word in (*words(table), *words(column.name)))
-    return is_open_end(column.name) and not stays and (column.kind == "date" or (column.kind == "datetime" and depth <= 1))
+    long = column.kind == "date" or (column.kind == "datetime" and depth <= 1)
+    return is_open_end(column.name) and long and not _is_stay(table, column.name)
+
+
+def _is_stay(table: str, column: str) -> bool:
+    return any(word.startswith(_STAYS) for word in (*words(table), *words(column)))
 
 
 def days_that_never_come(column: ReflectedColumn, facts: PublicFacts) -> tuple[str, ...]:

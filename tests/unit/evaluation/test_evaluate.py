@@ -14,6 +14,7 @@ import mare
 from mare.errors import MareError
 from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.measured import Broken, BrokenKind
+from mare.evaluation.risk.assess import Risk
 from mare.evaluation.verdict import verdict
 from mare.schema.loading import load_schema
 from tests.clinic import CLINIC, Frames, changed, clinic, clinic_schema
@@ -128,6 +129,26 @@ def test_a_holdout_that_shares_entities_is_said_loudly() -> None:
     assert "WARNING: the hold-out shares 21" in verdict(found)
     apart = held_against(MADE, holdout=clinic(90, 4, first=9000))
     assert apart.warnings == ()
+
+
+def test_nobody_who_is_among_the_real_people_is_taken_for_an_outsider() -> None:
+    """Or copies would be as near to those outside as to those inside, and nothing would be called a leak."""
+    same = held_against(REAL, holdout=dict(REAL), risk=True).parts["risk"]
+    assert isinstance(same, Risk)
+    assert "no attack shows" not in next(same.words())
+    assert "nobody in the hold-out is an outsider" in same.notes
+    mixed = {name: pd.concat([REAL[name], frame]) for name, frame in clinic(90, 4, first=9000).items() if name != "drugs"}
+    partly = held_against(REAL, holdout={**mixed, "drugs": REAL["drugs"]}, risk=True).parts["risk"]
+    assert isinstance(partly, Risk)
+    assert partly.leaks
+
+
+def test_columns_that_a_side_lacks_or_cannot_be_read_are_said_first() -> None:
+    found = held_against(changed(MADE, "patients", lambda f: f.drop(columns="age").assign(weight="heavy")))
+    assert found.warnings == (
+        "columns of the synthetic rows are not there, and count as NULL: patients.age",
+        "columns of the synthetic rows hold nothing that can be read as the schema says, and count as NULL: patients.weight",
+    )
 
 
 def test_copied_entities_show_beside_a_holdout() -> None:

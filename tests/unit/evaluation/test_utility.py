@@ -96,3 +96,5 @@ def test_a_classifier_that_real_people_teach_nothing_has_no_say() -> None:
         found.words()
     )
     assert Utility((learned(0.1, 0.3),), (), (), ()).kept_by_classifiers is None
+    worse = "\n".join(Utility((learned(0.2, 0.75),), (), (), ()).words())
+    assert "something: synthetic ones teach nothing of it" in worse

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from mare.schema import EntityByColumn
+from mare.schema.columns import Boolean, Number
+from mare.schema.drafting import draft
 from mare.schema.reflection import Compared, Peek, StorageKind
-from tests.reflections import drafted, table
+from tests.reflections import NOTHING_KNOWN, drafted, reflect, table
 
 
 def looked_at(name: str, kinds: Mapping[str, StorageKind], **more: Peek) -> dict[tuple[str, str], Peek]:
@@ -101,3 +103,38 @@ def test_a_subject_that_is_taught_is_nobody() -> None:
     marks = table("marks", "subject unknown?, pupil_name unknown?, mark unknown?")
     peeks = looked_at("marks", {"subject": "string", "pupil_name": "string", "mark": "integer"})
     assert drafted(marks, peeks=peeks).entity == "marks"
+
+
+SCORES = table("scores", "patient_id unknown?, site_id unknown?, low unknown?, high unknown?, flag unknown?, again unknown?")
+WRITTEN: dict[str, StorageKind] = {
+    "patient_id": "integer", "site_id": "integer", "low": "number", "high": "number", "flag": "integer", "again": "integer"
+}  # fmt: skip
+
+
+def test_words_that_programs_write_for_nothing_are_no_data_and_those_of_people_are() -> None:
+    nothing = {"low": (".", "NA"), "high": (".", "k.A.")}
+    more = {name: Peek(kind="number", repeats=True, missing=True, reading={"nulls": words}) for name, words in nothing.items()}
+    columns = drafted(SCORES, peeks=looked_at("scores", WRITTEN, **more)).tables["scores"].columns
+    low, high = columns["low"], columns["high"]
+    assert isinstance(low, Number)
+    assert isinstance(high, Number)
+    assert (low.nulls, low.peeked) == ((".", "NA"), False)
+    assert (high.nulls, high.peeked) == ((".", "k.A."), True)
+
+
+def test_how_an_id_is_written_that_is_made_anew_does_not_matter() -> None:
+    site = Peek(kind="integer", repeats=True, missing=True, reading={"nulls": ("#N/A",), "specials": ("Lyon",)})
+    page = draft(reflect(SCORES), NOTHING_KNOWN, None, looked_at("scores", WRITTEN, site_id=site))
+    assert "left open" not in page
+    assert "Lyon" not in page
+
+
+def test_a_copy_of_a_flag_is_stored_as_the_flag_is() -> None:
+    flags = {
+        "flag": Peek(kind="integer", repeats=True, binary=True),
+        "again": Peek(kind="integer", repeats=True, binary=True, compared=Compared(repeats="flag")),
+    }
+    again = drafted(SCORES, peeks=looked_at("scores", WRITTEN, **flags)).tables["scores"].columns["again"]
+    assert isinstance(again, Boolean)
+    assert again.determined is not None
+    assert (again.determined.copy_of, again.true, again.false) == ("flag", 1, 0)
