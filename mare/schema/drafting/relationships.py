@@ -30,8 +30,9 @@ from .name_words import (
     words,
 )
 from .people import is_being, is_birth, is_death, is_once, personal_traits
+from .row_dates import twins
 from .survey import Survey
-from .time_order import intervals, twins
+from .time_order import intervals
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
