@@ -111,3 +111,21 @@ def test_where_only_the_beginning_was_read_it_is_told_of_how_many_rows(monkeypat
     assert {told.rows for told in seen(columns).values()} == {500}
     monkeypatch.setattr("mare_adapters.sources.comparing._CELLS", 2 * ROWS)
     assert {told.rows for told in seen(columns).values()} == {None}
+
+
+def test_what_rows_of_one_person_share_and_those_of_two_never_names_something_of_theirs(rng: np.random.Generator) -> None:
+    person = np.repeat(np.arange(100), 6)
+    stay = [f"F{n // 2}" for n in range(ROWS)]
+    told = seen({"person": person, "stay": stay, "ward": rng.choice(["a", "b"], ROWS), "row": np.arange(ROWS)}, by="person")
+    assert [name for name, column in told.items() if column.own] == ["stay"]
+    shared = [*stay[:-1], stay[0]]
+    assert not seen({"person": person, "stay": shared}, by="person")["stay"].own
+
+
+def test_moments_as_people_write_them_follow_each_other_too(rng: np.random.Generator) -> None:
+    taken = np.datetime64("2022-01-01T08:00") + rng.integers(0, 900_000, ROWS)
+    told = [day + rng.integers(20, 300) for day in taken]
+    written = {
+        name: [f"{m.item():%d.%m.%Y %H:%M}" for m in np.asarray(moments)] for name, moments in (("taken", taken), ("told", told))
+    }
+    assert seen(written)["told"].follows == "taken"

@@ -34,7 +34,10 @@ _CELLS = 20_000_000
 """No more is read than this of a table."""
 
 _NUMBER = "TRY_CAST({0} AS DOUBLE)"
-_MOMENT = "epoch(coalesce(TRY_CAST({0} AS TIMESTAMP), try_strptime(CAST({0} AS VARCHAR), '%d.%m.%Y')))"
+_MOMENT = (
+    "epoch(coalesce(TRY_CAST({0} AS TIMESTAMP), "
+    "try_strptime(CAST({0} AS VARCHAR), ['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S'])))"
+)
 """Forms that can be no other."""
 
 _Numbers = npt.NDArray[np.float64]
@@ -50,6 +53,7 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         first = _load(memory, "met", batches)
         names = _names(memory, "met", by)
         same = set() if by is None else _the_same(memory, names, by)
+        own = set() if by is None else _their_own(memory, names, by)
         repeated = _repeated(memory, names)
         counted = ", ".join(f"count({quoted(name)}) < {_FILLED} * count(*)" for name in names) or "NULL"
         missing = dict(zip(names, memory.execute(f"SELECT {counted} FROM met").fetchall()[0], strict=False))
@@ -72,6 +76,7 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
                 follows.get(name),
                 apart.get(name),
                 None if counts is None else name in counts,
+                own=name in own,
                 rows=first,
             )
             for name in names
@@ -166,6 +171,22 @@ def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) 
     (count, rows, *holds) = memory.execute(f"SELECT count(*), sum(n), {kept} FROM ({people})").fetchall()[0]
     enough = count >= _PEOPLE and rows >= _FEWEST
     return {name for name, held in zip(names, holds, strict=True) if held} if enough else set()
+
+
+def _their_own(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) -> set[str]:
+    """Columns of which many values stand in several rows, and none in those of two people, who have several of them."""
+    whose = quoted(by)
+    both = f"concat(length({whose}::VARCHAR), ':', {whose}, {{0}})"
+    each_of = f"count({{0}}), count(DISTINCT {{0}}), count(DISTINCT {both}) FILTER ({{0}} IS NOT NULL)"
+    counts = [each_of.format(quoted(name)) for name in names]
+    query = f"SELECT {', '.join([f'count(DISTINCT {whose})', *counts])} FROM met WHERE {whose} IS NOT NULL"
+    people, *told = (int(count) for count in memory.execute(query).fetchall()[0])
+    each = zip(names, told[::3], told[1::3], told[2::3], strict=True)
+    return {
+        name
+        for name, filled, values, with_people in each
+        if values == with_people and filled - values >= _FEWEST and values - people >= _FEWEST
+    }
 
 
 def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, str]:

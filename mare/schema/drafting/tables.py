@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, names_their_own, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
@@ -266,6 +266,8 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
+        if sequential and "learn" in entry.fields and entry.fields["type"] == "category" and survey.seen(table, column.name).own:
+            entry = names_their_own(entry)
         shared = entry.fields["type"] == "identifier" and not (
             _tells_apart(survey, table, column.name) or counts_rows(column.name)
         )
