@@ -129,3 +129,22 @@ def test_moments_as_people_write_them_follow_each_other_too(rng: np.random.Gener
         name: [f"{m.item():%d.%m.%Y %H:%M}" for m in np.asarray(moments)] for name, moments in (("taken", taken), ("told", told))
     }
     assert seen(written)["told"].follows == "taken"
+
+
+def test_what_each_value_of_another_column_has_one_of_is_told_by_it(rng: np.random.Generator) -> None:
+    number = rng.integers(0, 5, ROWS)
+    visit = np.array(["screening", "week 1", "week 2", "week 4", "end"])[number]
+    place = np.where(number < 3, "clinic", "phone")
+    told = seen({"number": number, "visit": visit, "place": place, "arm": rng.choice(["a", "b"], ROWS)})
+    assert told["visit"].told_by == ("number",)
+    assert told["number"].told_by == ("visit",)
+    assert set(told["place"].told_by) == {"number", "visit"}
+    assert told["arm"].told_by == ()
+    place[3] = "phone" if place[3] == "clinic" else "clinic"
+    assert seen({"number": number, "place": place})["place"].told_by == ()
+
+
+def test_a_long_list_tells_no_short_one(rng: np.random.Generator) -> None:
+    """Two hundred terms in six hundred rows: the class of a term is learned by itself, the terms are not."""
+    term = rng.integers(0, 200, ROWS)
+    assert seen({"term": [f"t{n}" for n in term], "class": [f"c{n % 7}" for n in term]})["class"].told_by == ()

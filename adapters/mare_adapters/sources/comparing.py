@@ -29,7 +29,7 @@ _EQUAL = 0.02
 """Of two numbers, so many rows at least hold both alike: columns that have nothing to do with each other hardly do."""
 _FILLED = 0.9
 """Where a column has a value, what it follows has one too in so many rows."""
-_DISTINCT = 3
+_DISTINCT, _LISTED = 3, 1000
 _CELLS = 20_000_000
 """No more is read than this of a table."""
 
@@ -56,6 +56,7 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         own = set() if by is None else _their_own(memory, names, by)
         repeated = _repeated(memory, names)
         counted = ", ".join(f"count({quoted(name)}) < {_FILLED} * count(*)" for name in names) or "NULL"
+        told_by = _told_by(memory, names, repeated)
         missing = dict(zip(names, memory.execute(f"SELECT {counted} FROM met").fetchall()[0], strict=False))
         written = {quoted(name): name for name in names}
         numbers = _read(memory, list(written), _NUMBER, "FROM met")
@@ -76,6 +77,7 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
                 follows.get(name),
                 apart.get(name),
                 None if counts is None else name in counts,
+                told_by=told_by.get(name, ()),
                 own=name in own,
                 rows=first,
             )
@@ -201,6 +203,36 @@ def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[s
         if distinct > 1 and filled >= _FEWEST and (earlier := first.setdefault((filled, told), name)) != name:
             repeated[name] = earlier
     return repeated
+
+
+def _told_by(memory: duckdb.DuckDBPyConnection, names: Sequence[str], repeated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """By column of a few values, those others of which each value stands beside one value of it: one for one, or each in so many
+    rows that it is no harder to learn than what it stands beside."""
+    codes = dict[str, npt.NDArray[np.int64]]()
+    different = dict[str, int]()
+    for name in names:
+        q = quoted(name)
+        filled, values, most = memory.execute(
+            f"SELECT sum(n), count(*), max(n) FROM (SELECT count({q}) AS n FROM met GROUP BY {q}) WHERE n > 0"
+        ).fetchall()[0]
+        # By chance alone nothing else tells a value that nearly all rows hold.
+        if name not in repeated and values > 1 and filled - values >= _FEWEST and most <= _FILLED * filled and values <= _LISTED:
+            query = f"SELECT CASE WHEN {q} IS NULL THEN -1 ELSE dense_rank() OVER (ORDER BY {q}) END AS c FROM met ORDER BY rowid"
+            codes[name], different[name] = np.asarray(memory.execute(query).fetchnumpy()["c"], dtype=np.int64), int(values)
+    told = dict[str, dict[str, int]]()
+    for code, held in codes.items():
+        order = np.argsort(held, kind="stable")
+        starts = np.flatnonzero(np.diff(held[order], prepend=held[order[0]] - 1))
+        if held[order[0]] < 0:
+            continue
+        often = len(held) >= _FEWEST * len(starts)
+        for name, values in codes.items():
+            beside = values[order]
+            if name == code or not (often or different[name] == different[code]):
+                continue
+            if (np.maximum.reduceat(beside, starts) == np.minimum.reduceat(beside, starts)).all():
+                told.setdefault(name, {})[code] = len(starts)
+    return {name: tuple(sorted(by, key=lambda code: by[code])) for name, by in told.items()}
 
 
 def _read(memory: duckdb.DuckDBPyConnection, columns: Sequence[str], cast: str, rows: str) -> dict[str, _Numbers]:

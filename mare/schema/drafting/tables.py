@@ -292,7 +292,8 @@ def draft_columns(
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
-    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
+    apart = {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)}
+    entries = with_codes(entries, apart, {name: survey.seen(table, name).told_by for name in names})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 

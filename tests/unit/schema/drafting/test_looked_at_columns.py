@@ -187,3 +187,13 @@ def test_rows_of_redcap_follow_each_other_by_what_tells_them_apart() -> None:
     assert export.columns["sex"].same_for is None
     dates = [export.columns[name] for name in ("diagnosis_date", "visit_date", "ae_start")]
     assert [date.around for date in dates if isinstance(date, Date)] == [None] * 3
+
+
+def test_what_was_seen_to_follow_from_a_code_of_the_row_goes_with_it() -> None:
+    kinds: dict[str, StorageKind] = {"patient_id": "integer", "VISIT": "string", "PHASE": "string", "SEEN": "date"}
+    phase = Peek(kind="string", repeats=True, compared=Compared(told_by=("VISIT",)))
+    visit = Peek(kind="string", repeats=True, compared=Compared(told_by=("PHASE",)))
+    visits = table("visits", "patient_id unknown?, VISIT unknown?, PHASE unknown?, SEEN unknown?")
+    columns = drafted(visits, peeks=looked_at("visits", kinds, PHASE=phase, VISIT=visit)).tables["visits"].columns
+    determined = {name: column.determined for name, column in columns.items() if column.determined is not None}
+    assert {name: how.goes_with for name, how in determined.items()} == {"VISIT": "PHASE"}
