@@ -4,6 +4,7 @@ dates of one row in the order that everybody knows from their names (`row_dates`
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date
 
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
@@ -179,12 +180,15 @@ def _as_seen(table: ReflectedTable, rule: ColumnOrder, order: str | None, tied: 
     return {column: ({side: anchor, **others}, (note,))}
 
 
-def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts) -> Tied:
+def unordered_times(
+    table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts, lacking: Collection[str] = ()
+) -> Tied:
     """The times of a row whose order nothing tells: each near the one that the row ``happens`` at, before or after it. Drawn each
-    on its own they would be days apart (a flight's planned and real departure)."""
+    on its own they would be days apart (a flight's planned and real departure). None is near one that many rows were seen to
+    be ``lacking``."""
     alone = [c for c in _moments(table) if c.kind in ("date", "datetime") and not is_birth(c.name)]
     alone = [c for c in alone if c.name == happens or not (c.name in tied or is_beside_calendar(c.name))]
-    names = [c.name for c in sorted(alone, key=lambda c: (c.name != happens, c.nullable))]
+    names = [c.name for c in sorted(alone, key=lambda c: (c.name != happens, c.name in lacking, c.nullable))]
     free = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
     before = [name for name in free if is_stage_before(name, names[0])]
     earlier: Tied = {
@@ -192,7 +196,7 @@ def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, fact
         for name in before
     }
     around = [name for name in free if name not in before]
-    if not around:
+    if not around or names[0] in lacking:
         return earlier
     note = f"{', '.join(around)}: before or after {names[0]}, nothing tells which; if never before it: after: {names[0]}"
     fields: Fields = {"around": names[0], "within": _longest_life(facts)}
