@@ -55,11 +55,17 @@ class Risk:
             if attack.verdict == "above the baseline" and (attack.control is not None or attack.about_membership)
         )
 
+    @property
+    def beside_outsiders(self) -> bool:
+        """Whether any attack had others to compare with: else no news is no good news."""
+        return any(attack.control is not None or attack.about_membership for attack in self.attacks)
+
     def words(self) -> Iterator[str]:
         """The attack of each kind that gains most, beside whom it should gain nothing over."""
-        fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
         finding = (
-            "no attack shows that somebody was in the data" if fair else "without a hold-out nobody can say whether anybody shows"
+            "no attack shows that somebody was in the data"
+            if self.beside_outsiders
+            else "without a hold-out nobody can say whether anybody shows"
         )
         if self.leaks:
             finding = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"
