@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mare.schema.loading import load_schema
@@ -43,6 +43,8 @@ ANYTHING = st.one_of(
 
 
 @given(values=st.lists(ANYTHING, min_size=1, max_size=6), digits=st.sampled_from([None, 10, 20, 38, 60]))
+@example(values=[0.1234567890123456, 1e-300, -5e-324, 2.0**53 + 2, "1.5"], digits=None)
+@example(values=[datetime(2001, 2, 3, 4, 5, 6, 789012), time(1, 2, 3, 456789), timedelta(microseconds=-1), "x"], digits=None)
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_value_is_read_in_any_column_alone_as_in_company(kind: StorageKind, values: list[object], digits: int | None) -> None:
     column = ReflectedColumn("c", kind, digits=digits, precision=2 if digits and kind == "number" else None)
