@@ -67,6 +67,8 @@ AGREES = 0.5
 """Deviations of a mean within which another one is taken for the same."""
 WITHIN, QUIET = 0.1, 0.25
 """What is not known of rows within such cells, in parts of all; and how many rows an entity noise may make on average."""
+HARDLY = 0.01
+"""The part of all that is hardly anybody."""
 ANCHORS = 4
 """Of the cells that stand clear, how many of the last the tail has to continue."""
 _RATIOS = np.linspace(0.0, 0.98, 99)
@@ -95,6 +97,12 @@ def unclear_children(noisy: Table, deviation: float) -> Places:
     beyond = np.arange(_last_clear(noisy, deviation) + 1, len(noisy) - 1)
     capped = noisy[-1] >= FAR * deviation
     return beyond if capped or not len(beyond) else np.append(beyond, len(noisy) - 1)
+
+
+def rare_children(noisy: Table, deviation: float, settled: Table) -> Places:
+    """Those of them that hardly anybody has: what many have depends on who they are, seen clearly or not."""
+    beyond = unclear_children(noisy, deviation)
+    return beyond[np.cumsum(settled[::-1])[::-1][beyond] <= HARDLY]
 
 
 def with_one_tail(rows: Table, deviation: float, settled: Table, tail: Places) -> Table:
@@ -224,6 +232,28 @@ def _nearest(noisy: Table, tails: Table) -> Table:
 
 
 @dataclass(frozen=True, eq=False)
+class ChildrenInCells:
+    """Which part of all has how many children, in cells that grow, measured apart."""
+
+    starts: tuple[int, ...]
+    """Where each cell begins: none, one, two and three …"""
+    fractions: Table
+    deviation: float
+
+
+def in_agreement(settled: Table, deviation: float, cells: ChildrenInCells) -> Table:
+    """A distribution of numbers of children that agrees with how many there are in cells: noise falls once on each of these, and
+    on every number of a table. Within a cell the numbers stay as they are to each other."""
+    codes = np.searchsorted(cells.starts, np.arange(len(settled)), side="right") - 1
+    members = np.bincount(codes, minlength=len(cells.starts))
+    own = np.bincount(codes, weights=settled, minlength=len(cells.starts))
+    sure, other = 1 / np.maximum(members * deviation**2, 1e-300), 1 / max(cells.deviation**2, 1e-300)
+    wanted = np.where(members > 0, (sure * own + other * cells.fractions) / (sure + other), 0.0)[codes]
+    agreed = np.where(own[codes] > 0, wanted * settled / np.maximum(own[codes], 1e-300), wanted / np.maximum(members[codes], 1))
+    return np.asarray(agreed / agreed.sum()) if agreed.sum() > 0 else settled
+
+
+@dataclass(frozen=True, eq=False)
 class RowsEach:
     """How many entities have how many rows of a table, noisy, in cells that grow; and how many rows that makes."""
 
@@ -244,6 +274,14 @@ class RowsEach:
         held, typical = self._held, self._typical[: len(self._held)]
         rows = float(held @ typical)
         return Estimate(rows, float(np.hypot(self.deviation * np.sqrt((typical**2).sum()), WITHIN * rows)))
+
+    @property
+    def in_cells(self) -> ChildrenInCells:
+        """As parts of all entities: none where noise may have made those who are there."""
+        held = np.zeros(len(self.noisy))
+        held[1 : 1 + len(self._held)] = self._held / max(self.entities.value, 1.0)
+        held[0] = max(0.0, 1.0 - float(held.sum()))
+        return ChildrenInCells(self.starts[:-1], held / held.sum(), self.deviation / max(self.entities.value, 1.0))
 
     @property
     def astray(self) -> float:

@@ -164,7 +164,7 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
     yield _copies(evaluation)
     risk = evaluation.parts.get("risk")
     if isinstance(risk, Risk):
-        yield "no" if risk.leaks else "trust", in_short(risk)
+        yield "no" if risk.leaks else "trust" if risk.beside_outsiders else "coarse", in_short(risk)
 
 
 def in_short(risk: Risk) -> str:

@@ -209,6 +209,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                     task,
                     length=sizes.length(group.group.table, group.group.part),
                     children=sizes.children(group),
+                    children_in_cells=sizes.children_in_cells(group),
                     doubtful=doubtful_codes(schema, group),
                     begins=beginning_columns(group.group, coded[group.group.table]),
                     near=near_columns(group, coded[group.group.table]),

@@ -257,6 +257,10 @@ class Compared:
     """It is never less than this column of the row above."""
     ends: str | None = None
     """It is never more than this one."""
+    told_by: tuple[str, ...] = ()
+    """Each value of these other columns has one of it, beside all rows that hold it: a name beside its code. Coarsest first."""
+    own: bool = False
+    """Several rows share a value, and no two people do: it names something of theirs (a stay, an order)."""
     rows: int | None = None
     """How many were looked at, where these are not all."""
 

@@ -40,10 +40,14 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 _FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
 """How numbers are written: what stands before decimals, and between thousands."""
 _DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_CLOCKS = (" %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %I:%M %p", " %I:%M:%S %p")
+_MONTHS = ("%m.%Y", "%m/%Y", "%Y")
+"""How days are written of which only the month or the year is known, beside whole ones: they are its first. Not of ISO 8601."""
 _PARTIAL = r"\d{4}(-\d\d)?"
 """A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
-_NEARLY_ALL, _MOST_WORDS = 0.9, 5
-"""So much of a column tells what it is, where the rest are a few words."""
+_NEARLY_ALL, _MOST_WORDS, _COMMON = 0.9, 5, 10
+"""So much of a column tells what it is, where the rest are a few words; of more words, those that so many rows hold are told: the
+others may be somebody's."""
 _FEW, _MANY = 20, 100
 """Numbers among which a word is one of a list; and so many that none is."""
 _NOTHING = MISSING | frozenset(
@@ -192,26 +196,41 @@ def _number(column: str, decimal: str, thousands: str | None) -> str:
 
 
 def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: str, filled: int) -> Told | None:
-    """Dates in one or several formats, the one that reads most first."""
-    formats: list[str] = []
-    while len(formats) < len(_DAYS):
-        tried = [form for form in _DAYS if form not in formats]
-        counts = [f"count({_day(column, [*formats, form])})" for form in tried]
-        row = connection.execute(f"SELECT count({_day(column, formats)}), {', '.join(counts)} FROM {relation}").fetchall()[0]
+    """Days or moments in one or several formats, the one that reads most first."""
+    # A moment is one by what stands behind its day, so that no text is read by formats of both.
+    moments = _formats(connection, relation, column, (), [day + clock for day in _DAYS for clock in _CLOCKS])
+    formats = moments or _formats(connection, relation, column, (), _DAYS)
+    if formats and not moments and "%Y-%m-%d" not in formats:
+        formats = _formats(connection, relation, column, formats, _MONTHS)
+    words = _words_left(connection, relation, column, _moment(column, formats), filled)
+    if not formats or words is None:
+        return None
+    kind: StorageKind = "datetime" if moments else "date"
+    return kind, _moment(column, formats, "TIMESTAMP" if moments else "DATE"), {"format": tuple(formats), **words}
+
+
+def _formats(
+    connection: duckdb.DuckDBPyConnection, relation: str, column: str, known: Sequence[str], others: Sequence[str]
+) -> list[str]:
+    """The formats that are known, and of the others each that reads what those before it do not."""
+    formats = list(known)
+    while tried := [form for form in others if form not in formats]:
+        counts = [f"count({_moment(column, [*formats, form])})" for form in tried]
+        row = [
+            int(str(rows))
+            for rows in _row(connection, f"SELECT count({_moment(column, formats)}), {', '.join(counts)} FROM {relation}")
+        ]
         if max(row[1:]) <= row[0]:
             break
         formats.append(tried[row[1:].index(max(row[1:]))])
-    words = _words_left(connection, relation, column, _day(column, formats), filled)
-    if not formats or words is None:
-        return None
-    return "date", _day(column, formats), {"format": tuple(formats), **words}
+    return formats
 
 
-def _day(column: str, formats: Sequence[str]) -> str:
+def _moment(column: str, formats: Sequence[str], kind: str = "DATE") -> str:
     # DuckDB reads words as days, too (epoch, infinity), whatever the format; and a version (1.2.0) as one of the year nought.
     digits = f"CASE WHEN regexp_matches({column}, '[0-9]{{4}}') THEN trim({column}) END"
     tried = [f"try_strptime({digits}, '{form}')" for form in formats]
-    return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
+    return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS {kind})"
 
 
 def _words_left(
@@ -221,13 +240,15 @@ def _words_left(
     where the column is a short list with words in it (1, 2, 3, 4, 5+): then it is one of words."""
     left = connection.execute(
         f"SELECT {column} AS v, count(*) AS rows FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL GROUP BY v "
-        f"ORDER BY rows DESC, v LIMIT {_MOST_WORDS + 1}"
+        f"ORDER BY rows DESC, v"
     ).fetchall()
     (values,) = (int(str(count)) for count in _row(connection, f"SELECT count(DISTINCT {read}) FROM {relation}"))
     # A result that is often below what can be measured is a number all the same: no list has so many.
     most = filled if values > _MANY else filled * (1 - _NEARLY_ALL)
-    if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > most:
+    if sum(int(rows) for _, rows in left) > most or (len(left) > _MOST_WORDS and values <= max(_MANY, len(left))):
         return None
+    if len(left) > _MOST_WORDS:
+        left = [(word, rows) for word, rows in left if int(rows) >= _COMMON]
     nothing = tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
     telling = tuple(str(word) for word, _ in left if str(word) not in nothing)
     if telling and values <= _FEW:

@@ -55,12 +55,16 @@ class Risk:
             if attack.verdict == "above the baseline" and (attack.control is not None or attack.about_membership)
         )
 
+    @property
+    def beside_outsiders(self) -> bool:
+        """Whether any attack had others to compare with: else no news is no good news."""
+        return any(attack.control is not None or attack.about_membership for attack in self.attacks)
+
     def words(self) -> Iterator[str]:
         """The attack of each kind that gains most, beside whom it should gain nothing over."""
-        fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
         finding = (
             "no attack shows that somebody was in the data"
-            if fair
+            if self.beside_outsiders
             else "without a hold-out nothing says whether anybody can be recognised"
         )
         if self.leaks:

@@ -20,9 +20,10 @@ from mare.domain import (
     Coarsenings,
     Task,
     have_children,
+    in_agreement,
     norm_subtract,
+    rare_children,
     settled_children,
-    unclear_children,
     with_mean,
     with_one_tail,
     without_unclear,
@@ -84,7 +85,7 @@ def agreed_conditionals(
             told = parts[0].counts.marginal.axes[-1]
             near = task.near.get(family.column)
             known, unsure = weighted_mean(estimates[told])
-            tail = unclear_children(known, sqrt(unsure)) if family.column in task.counts else NO_TAIL
+            tail = rare_children(known, sqrt(unsure), margins[told]) if family.column in task.counts else NO_TAIL
             conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise, near, tail)
             if told.level:
                 codes = coarsenings[told.column][told.level - 1].codes
@@ -162,6 +163,8 @@ def settled_margins(
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in task.counts else norm_subtract(mean)
         if axis.column in task.counts and task.children is not None:
             margins[axis] = with_mean(margins[axis], sqrt(variance), task.children, _unsure(task, len(mean), variance))
+        if axis.column in task.counts and task.children_in_cells is not None:
+            margins[axis] = in_agreement(margins[axis], sqrt(variance), task.children_in_cells)
         for other in coarser:
             level = coarsenings[other.column][other.level - 1]
             margins[other] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
@@ -197,7 +200,7 @@ def _conditional(
     close_to: str | None,
     tail: NDArray[np.int64],
 ) -> Table:
-    """``tail``: of a number of children, those that do not stand clear of the noise."""
+    """``tail``: of a number of children, those that hardly anybody has and that do not stand clear of the noise."""
     axes, rows, deviation = measured.counts.marginal.axes, measured.counts.rows, measured.counts.rows_deviation
     child = whole = margins[axes[-1]]
     if not family.parents:

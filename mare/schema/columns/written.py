@@ -146,7 +146,12 @@ class WrittenNumber(Written):
         numbers = [f"{value!r}::DOUBLE" for value in self.nulls if isinstance(value, int | float)]
         if numbers:
             number = f"CASE WHEN TRY_CAST({number} AS DOUBLE) IN ({', '.join(numbers)}) THEN NULL ELSE {number} END"
-        return replaced_sql(trimmed, self.words, number)
+        return replaced_sql(trimmed, {**self.left_as_written, **self.words}, number)
+
+    @property
+    def left_as_written(self) -> dict[str, str]:
+        """Words that no form is looked for in: the comma of a `<0,5` among the values stays what it is."""
+        return {}
 
     def kept_text_sql(self, plain: str) -> str:
         if self.form.decimal == ".":

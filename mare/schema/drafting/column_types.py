@@ -313,6 +313,13 @@ def shared_in_runs(entry: Entry) -> Entry:
     return Entry(entry.name, entry.fields, notes).with_fields({"runs": True})
 
 
+def names_their_own(entry: Entry) -> Entry:
+    """What was seen in several rows of one person, and never in those of two, names something of theirs: a case, a stay."""
+    kept = {field: value for field, value in entry.fields.items() if field == "nullable"}
+    note = review(f"no two people share one, in all rows that were looked at, so an id: {APART}", "ids")
+    return Entry(entry.name, {"type": "identifier", **kept}, (note,))
+
+
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
     # SQLite takes longer ones: whoever declared a length there said what is meant.

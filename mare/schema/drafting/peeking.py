@@ -139,7 +139,9 @@ def _reading(entry: Entry, peek: Peek) -> Fields:
     """How the values are written, also those that the draft itself has put there."""
     forms = peek.reading.get("format", ())
     told = {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
-    return {field: value for field, value in told.items() if field in _FIELDS[str(entry.fields["type"])]}
+    if entry.name in (specials := peek.reading.get("specials", ())):  # a header that somebody has pasted in once more
+        told["specials"] = tuple(word for word in specials if word != entry.name)
+    return {field: value for field, value in told.items() if value and field in _FIELDS[str(entry.fields["type"])]}
 
 
 def with_marks(draft: Draft, blind: Draft, reflection: Reflection, peeks: Peeks) -> Draft:

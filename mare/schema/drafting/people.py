@@ -191,7 +191,8 @@ def names_person(column: str) -> bool:
     """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, `patient_num`, and `Patient` alone."""
     of = id_stem(column)
     parts = words(column)
-    if "".join(parts) in _THEMSELVES or (len(parts) == 2 and parts[0] in _COUNTED and parts[1] in _NUMBERS):
+    whole = "".join(parts)
+    if whole in _THEMSELVES or any(whole.endswith(end) and whole.removesuffix(end) in _COUNTED for end in _NUMBERS):
         return True
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
@@ -210,7 +211,7 @@ _COUNTED = as_set(
     "patient subject participant proband probanden patienten patientin customer client member donor student beneficiary "
     "respondent insured kunden mitglied mitglieds versicherten schueler teilnehmer pat"
 )
-"""Of whom there are numbers that name one (`patient_num`); those of children or guests count them."""
+"""Of whom there are numbers that name one (`patient_num`, `Patientennummer`); those of children or guests count them."""
 _NUMBERS = as_set("num number no nr nummer sk identifier ident pseudonym")
 _PEOPLE_NUMBERED = as_set(
     "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual "

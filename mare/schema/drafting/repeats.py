@@ -66,6 +66,9 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
         return _copied(entry, dated, "the same as there, by its name?")
     if "after" in entry.fields:
         return entry
+    seen = survey.seen(table, entry.name)
+    if seen.counts is not None and seen.missing and not seen.same:  # told in one row of a person, and not in the others
+        return entry
     somebody = _somebody_above(survey, table, family)
     whose = ("entity" if somebody == family.ancestors else "parent" if len(somebody) == 1 else somebody[-1]) if somebody else None
     above = _said_above(survey, entry.name, somebody) if is_trait(entry.name) or is_age(entry.name) else None

@@ -21,11 +21,12 @@ def tied_times(
     survey: Survey, table: str, family: Family | None, order: str | None
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
     parent, described = family.parent if family is not None else None, survey.table(table)
+    lacking = [column.name for column in described.columns if survey.seen(table, column.name).missing]
     # What is the same for a person is drawn beside all of their rows: it ties no time of one of them.
     described = replace(described, columns=tuple(c for c in described.columns if not survey.is_fact(table, c.name)))
     if family is None or parent is None:
         times = relative_times(described, order, 0, survey.facts)
-        return {**times, **unordered_times(described, order, times, survey.facts)}
+        return {**times, **unordered_times(described, order, times, survey.facts, lacking)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
     happening = order or order_column(survey, table, parent.columns)
@@ -75,7 +76,7 @@ def tied_times(
     if happened is not None and is_year(happened) and happened.name in times:
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
-    return {**times, **unordered_times(described, first or happens, times, survey.facts)}
+    return {**times, **unordered_times(described, first or happens, times, survey.facts, lacking)}
 
 
 def _on_days_above(survey: Survey, table: str, above: str) -> _Times:

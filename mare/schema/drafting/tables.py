@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, names_their_own, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
@@ -269,6 +269,8 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
+        if sequential and "learn" in entry.fields and entry.fields["type"] == "category" and survey.seen(table, column.name).own:
+            entry = names_their_own(entry)
         shared = entry.fields["type"] == "identifier" and not (
             _tells_apart(survey, table, column.name) or counts_rows(column.name)
         )
@@ -293,7 +295,8 @@ def draft_columns(
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
-    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
+    apart = {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)}
+    entries = with_codes(entries, apart, {name: survey.seen(table, name).told_by for name in names})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 

@@ -44,6 +44,13 @@ def test_it_says_on_top_what_it_is() -> None:
     assert "not to be handed over" in page.partition('<div role="tablist"')[0]
 
 
+def test_it_says_so_on_every_printed_page() -> None:
+    """A page of paper is handed over on its own. The margins of every page are one rule of the style."""
+    every_page = re.search(r"@page \{(.*?)\n\}", evaluation().to_html(), re.DOTALL)
+    assert every_page is not None
+    assert re.search(r'@top-right \{ content: "internal, not private: not to be handed over with a release"', every_page[1])
+
+
 def test_nothing_is_loaded_from_anywhere() -> None:
     page = evaluation().to_html().replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|url\((?!#)|@import|<link|\ssrc=", page)

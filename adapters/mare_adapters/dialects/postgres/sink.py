@@ -106,11 +106,18 @@ class PostgresSink(ServerTarget):
         self.create(tables)
         try:
             self._check_and_index()
-            return self.notes
+            return (*self._brought_together(tables), *self.notes)
         finally:
             self._targets, self._made = TargetTables(()), []
             with suppress(Exception):  # what ended the connection is told already
                 self._run("ROLLBACK")
+
+    def _brought_together(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        """That tables of several schemas come into one, unless the target names them too."""
+        spaces = sorted({given.table.namespace for given in tables} - {""})
+        if len(spaces) < 2 or len(self._location.schemas) > 1:
+            return ()
+        return (f"the schemas {', '.join(spaces)}: all tables come into one; ?schema={','.join(spaces)} keeps them apart",)
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
