@@ -66,6 +66,32 @@ def references_pass_the_tape() -> None:
     assert report.passed, report.render()
 
 
+PLACES = REFERENCES.replace("model: independent", "model: privbayes").replace(
+    "x: {type: category, values: [a, b]}}}\n  stays", "who: {type: integer, min: 0, max: 7, bins: 8}}}\n  stays"
+)
+
+
+def places_of_references_pass_the_tape() -> None:
+    """Everybody's lab names a stay of their own, the first or the second: which place that is among them follows from their own
+    stays, however many others stand before them."""
+    people, whole, text = range(8), pa.int64(), pa.string()
+    rows: Rows = {
+        "p": [{"id": p, "who": p} for p in people],
+        "stays": [{"sid": 10 * p + n, "up": p, "x": "a"} for p in people for n in range(2 + p % 2)],
+        "labs": [{"up": p, "sid": 10 * p + p % 2, "x": "b"} for p in people],
+    }
+    types = {
+        "p": {"id": whole, "who": whole},
+        "stays": {"sid": whole, "up": whole, "x": text},
+        "labs": {"up": whole, "sid": whole, "x": text},
+    }
+    made, recorder = plan(load_schema(PLACES), Budget(8, 1e-9)), Looking("p.who", times=10_000, seed=1)
+    report = tape_audit(made, MemorySource.of(rows, types), entities=[0, 3], recorder=recorder)
+    assert report.passed, report.render()
+    tables = [query.what for query in report.queries if query.norm == "L2" and "p.who" in query.what]
+    assert any("stay" in what for what in tables), "no table says whose stay it is"
+
+
 ORPHANS = """
 mare: 1
 entity: p
@@ -242,6 +268,7 @@ def endings_pass_the_tape() -> None:
 CHECKS = (
     counting_much_passes_the_tape,
     references_pass_the_tape,
+    places_of_references_pass_the_tape,
     keys_of_several_columns_pass_the_tape,
     orphans_pass_the_tape,
     strange_and_missing_values_pass_the_tape,

@@ -89,6 +89,18 @@ def one_row_of_a_group(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tables_module, "turns", lambda order, rest, parent, group: original(order, rest, group))
 
 
+@planted("places among the rows of all", checks_of_rows.places_of_references_pass_the_tape, "one entity moves it by")
+def places_among_all(patch: pytest.MonkeyPatch) -> None:
+    """Which of somebody's stays a lab refers to is counted from the first of all: one who leaves moves everybody (leak 3)."""
+    original = staged_module.rank_codes
+
+    def codes(target: Integers, entity: Integers, there: Integers, size: int, *more: Any) -> NDArray[np.integer]:
+        first = np.searchsorted(there, entity)
+        return original(np.where(target < 0, target, first + target % size), entity, there, size, *more)
+
+    patch.setattr(staged_module, "rank_codes", codes)
+
+
 @planted("a list has ended where the one before it did", checks_of_rows.endings_pass_the_tape, "one entity moves it by")
 def endings_of_others(patch: pytest.MonkeyPatch) -> None:
     """Whether a list has ended is told by the rows of the one before it: one who leaves ends another's (leak 3)."""
