@@ -107,7 +107,7 @@ def test_what_a_target_lacks_is_told_once_and_before_the_fit(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert paid
     assert done.stderr.count("the schema leaves out name") == 1
-    assert done.stderr.index("the schema leaves out name") < done.stderr.index("is told on a terminal only"), "after the fit"
+    assert done.stderr.index("the schema leaves out name") < done.stderr.index("is shown on a terminal only"), "after the fit"
     script = (tmp_path / "views.sql").read_text(encoding="utf-8")
     assert "-- not made: patients: the schema leaves out name" in script
     with sqlite3.connect(tmp_path / "target.sqlite") as connection:

@@ -258,7 +258,7 @@ def show(
     what the release is good for.
     """
     from mare.verdicts import card as make_card
-    from mare.verdicts.words import short_lines
+    from mare.verdicts.card_text import short_lines
 
     if as_json:
         page: dict[str, object] = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}

@@ -14,19 +14,7 @@ from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds, only_its_type_bounds, years_before
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import (
-    fake_kind,
-    fake_place,
-    is_addressee,
-    is_answer,
-    is_birth,
-    is_code,
-    is_free_text,
-    is_number_of,
-    is_title,
-    names_person,
-)
-from .words import (
+from .name_words import (
     counts_rows,
     id_stem,
     is_before_calendar,
@@ -38,6 +26,18 @@ from .words import (
     is_surely_flag,
     is_time,
     words,
+)
+from .people import (
+    fake_kind,
+    fake_place,
+    is_addressee,
+    is_answer,
+    is_birth,
+    is_code,
+    is_free_text,
+    is_number_of,
+    is_title,
+    names_person,
 )
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
@@ -311,6 +311,13 @@ def shared_in_runs(entry: Entry) -> Entry:
     """An id of a sequence that is no key: whatever it names (an order, a basket), rows that follow each other may share it."""
     notes = tuple(replace(note, text=note.text.replace(APART, TOGETHER)) for note in entry.notes)
     return Entry(entry.name, entry.fields, notes).with_fields({"runs": True})
+
+
+def names_their_own(entry: Entry) -> Entry:
+    """What was seen in several rows of one person, and never in those of two, names something of theirs: a case, a stay."""
+    kept = {field: value for field, value in entry.fields.items() if field == "nullable"}
+    note = review(f"no two people share one, in all rows that were looked at, so an id: {APART}", "ids")
+    return Entry(entry.name, {"type": "identifier", **kept}, (note,))
 
 
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.reflection import ReflectedColumn
 
-from .words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
+from .name_words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
 
 _SURE = in_order(
     """
@@ -68,7 +68,7 @@ _STAFF_LINKS = as_set("by par von por da door av przez")
 """Last words of a reference that somebody did something: `performed_by`."""
 
 OWNED = as_set("address contact adresse adres direccion indirizzo endereco")
-"""Words of rows that belong to whoever refers to them."""
+"""Words of rows that belong to the rows that refer to them."""
 
 HELD = as_set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
 """Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
@@ -206,9 +206,11 @@ def is_sure(rank: int) -> bool:
 
 
 def names_person(column: str) -> bool:
-    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, and `Patient` alone."""
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, `patient_num`, and `Patient` alone."""
     of = id_stem(column)
-    if "".join(words(column)) in _THEMSELVES:
+    parts = words(column)
+    whole = "".join(parts)
+    if whole in _THEMSELVES or any(whole.endswith(end) and whole.removesuffix(end) in _COUNTED for end in _NUMBERS):
         return True
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
@@ -222,12 +224,21 @@ def surely_names_person(column: str) -> bool:
 
 _THEMSELVES = as_set(
     "patient patientin proband probandin participant respondent customer pupil kunde kundin teilnehmer teilnehmerin eleve "
-    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent"
+    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent "
+    "subjectnameoridentifier studysubjectid beneid desynpufid enrolid lopnr"
 )
 """Words that name whom a row is about where they are a column's whole name. Others may be yes or no (`member`, `resident`), a
-school's subject, a program (`client`)."""
+school's subject, a program (`client`). And what software that everybody has calls it: Rave, OpenClinica, Medicare, MarketScan,
+the registers of Sweden."""
+_COUNTED = as_set(
+    "patient subject participant proband probanden patienten patientin customer client member donor student beneficiary "
+    "respondent insured kunden mitglied mitglieds versicherten schueler teilnehmer pat"
+)
+"""Of whom there are numbers that name one (`patient_num`, `Patientennummer`); those of children or guests count them."""
+_NUMBERS = as_set("num number no nr nummer sk identifier ident pseudonym")
 _PEOPLE_NUMBERED = as_set(
-    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual"
+    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual "
+    "recordid rid ptno studyid pseudonym pseudonymid"
 )
 
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
+from .name_words import as_set, counts_nights, is_age, singular, stem, words
 from .people import NAMES, is_being, is_birth, is_of_another
 from .relationships import Relationship, order_column
 from .survey import Survey
 from .time_order import intervals
-from .words import as_set, counts_nights, is_age, singular, stem, words
 
 _TRAITS = as_set(
     "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
@@ -66,6 +66,9 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
         return _copied(entry, dated, "the same as there, by its name?")
     if "after" in entry.fields:
         return entry
+    seen = survey.seen(table, entry.name)
+    if seen.counts is not None and seen.missing and not seen.same:  # told in one row of a person, and not in the others
+        return entry
     somebody = _somebody_above(survey, table, family)
     whose = ("entity" if somebody == family.ancestors else "parent" if len(somebody) == 1 else somebody[-1]) if somebody else None
     above = _said_above(survey, entry.name, somebody) if is_trait(entry.name) or is_age(entry.name) else None
@@ -89,7 +92,7 @@ def _copied(entry: Entry, of: str, why: str) -> Entry:
     """A copy of a column of the same row, or of one above. What has no values of its own stays as it is."""
     if entry.fields["type"] not in _DRAWN:
         return entry
-    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable", "true", "false")}
     return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
 
 
@@ -183,8 +186,8 @@ def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
     if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
         return entry
     own = set(money.pop(entry.name))
-    nets, taxes, others = (_said(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
-    quantities, prices = _said(numbers, _QUANTITIES), _said(money, _PRICES)
+    nets, taxes, others = (_named_after(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
+    quantities, prices = _named_after(numbers, _QUANTITIES), _named_after(money, _PRICES)
     total = bool(own & _GROSS) or own == {"grand", "total"}
     formula, parts = "", [*nets, *taxes]
     if total and not own & (_NETS | _TAXES) and len(nets) == len(taxes) == 1 and set(others) <= set(parts):
@@ -215,7 +218,7 @@ def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
     return Entry(entry.name, kept).with_fields({"determined": worked_out}).with_notes(review("by their names", "worked out"))
 
 
-def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
+def _named_after(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
     """The columns whose names have one of these words."""
     return [name for name, name_words in columns.items() if about & {*name_words, "".join(name_words)}]
 

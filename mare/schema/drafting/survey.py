@@ -8,7 +8,7 @@ by their names, in the form that ISO 8601 gives them: as texts they would be ord
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,8 +16,8 @@ from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Re
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
+from .name_words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 from .people import is_birth, names_person, person_rank
-from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
 TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
@@ -26,6 +26,7 @@ _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
 _BEFORE_DAYS = ("on", "am", "since", "seit")
 """Last words of more: `paid_on`, `kunde_seit`."""
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
+_CLOCKED = {*_MOMENTS, "time", "ts", "dt", "moment", "clock", "hour"}
 
 Written = str | tuple[str, ...]
 Formats = Mapping[tuple[str, str], Written]
@@ -39,6 +40,8 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
     for table in reflection:
         columns = []
         for column in table.columns:
+            if column.kind == "datetime" and _is_day(column):
+                column = replace(column, kind="date")
             kind = _kind(column)
             if kind is not None:
                 short = column.max_length is not None and column.max_length < 10
@@ -48,6 +51,15 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
             columns.append(column)
         tables.append(replace(table, columns=tuple(columns)))
     return replace(reflection, tables=tuple(tables)), formats
+
+
+def _is_day(column: ReflectedColumn) -> bool:
+    """Whether what is stored as a moment is a day, by its name: a birth, and any date of pandas, which has no days."""
+    parts = words(column.name)
+    if not parts or {*parts} & _CLOCKED or parts[-1].endswith("time"):
+        return False
+    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    return is_birth(column.name) or (column.inferred and named)
 
 
 def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
@@ -148,13 +160,17 @@ def take_survey(
     people: str | None = None,
     repeats: Repeats | None = None,
     compared: Mapping[tuple[str, str], Compared] | None = None,
+    missing: Collection[tuple[str, str]] = (),
 ) -> Survey:
-    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
+    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it;
+    ``missing``: columns of which a row was seen to have no value, so that they are no key."""
     reflection, formats = read_text_dates(reflection)
     names = _names(reflection)
     shorter = {long: short for short, long in names.items()}
     named = _renamed(reflection, shorter)
-    seen = {(shorter.get(table, table), column): repeated for (table, column), repeated in (repeats or {}).items()}
+    seen = {
+        (shorter.get(place[0], place[0]), place[1]): repeated or place in missing for place, repeated in (repeats or {}).items()
+    }
     keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)

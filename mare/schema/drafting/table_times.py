@@ -9,23 +9,24 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import FieldValue, Note, review
 from .families import Family
+from .name_words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round, numbers_lines
 from .people import is_birth, is_death
 from .relationships import is_age_of_row, is_event, item_column, order_column, tells_apart
 from .row_dates import DAYS, is_day_of, is_year
 from .survey import Survey
 from .time_order import after_above, intervals, is_part, main_interval, relative_times, settles, start_of, unordered_times
-from .words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round, numbers_lines
 
 
 def tied_times(
     survey: Survey, table: str, family: Family | None, order: str | None
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
     parent, described = family.parent if family is not None else None, survey.table(table)
+    lacking = [column.name for column in described.columns if survey.seen(table, column.name).missing]
     # What is the same for a person is drawn beside all of their rows: it ties no time of one of them.
     described = replace(described, columns=tuple(c for c in described.columns if not survey.is_fact(table, c.name)))
     if family is None or parent is None:
         times = relative_times(described, order, 0, survey.facts)
-        return {**times, **unordered_times(described, order, times, survey.facts)}
+        return {**times, **unordered_times(described, order, times, survey.facts, lacking)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
     happening = order or order_column(survey, table, parent.columns)
@@ -75,7 +76,7 @@ def tied_times(
     if happened is not None and is_year(happened) and happened.name in times:
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
-    return {**times, **unordered_times(described, first or happens, times, survey.facts)}
+    return {**times, **unordered_times(described, first or happens, times, survey.facts, lacking)}
 
 
 def _on_days_above(survey: Survey, table: str, above: str) -> _Times:

@@ -7,10 +7,22 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, names_their_own, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .name_words import (
+    counts_rows,
+    id_stem,
+    is_beside_calendar,
+    is_money,
+    is_place,
+    is_position,
+    is_time,
+    is_vocabulary,
+    numbers_lines,
+    words,
+)
 from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
@@ -29,18 +41,6 @@ from .time_order import (
     endures,
     main_interval,
     relative_times,
-)
-from .words import (
-    counts_rows,
-    id_stem,
-    is_beside_calendar,
-    is_money,
-    is_place,
-    is_position,
-    is_time,
-    is_vocabulary,
-    numbers_lines,
-    words,
 )
 
 LARGE, MANY = 1000, 300
@@ -273,6 +273,8 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
+        if sequential and "learn" in entry.fields and entry.fields["type"] == "category" and survey.seen(table, column.name).own:
+            entry = names_their_own(entry)
         shared = entry.fields["type"] == "identifier" and not (
             _tells_apart(survey, table, column.name) or counts_rows(column.name)
         )
@@ -297,7 +299,8 @@ def draft_columns(
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
-    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
+    apart = {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)}
+    entries = with_codes(entries, apart, {name: survey.seen(table, name).told_by for name in names})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 

@@ -26,8 +26,8 @@ from mare_adapters.sinks.target import ServerTarget, Step, csv_rows, entered, is
 from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, TargetTables, WriteOrder, target_tables
 from mare_adapters.sinks.wording import Wording
 
+from .already_there import Deferring, Homes, Types, counted_on, deferring, known_types, settle_homes, unfit_tables
 from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on
-from .tables import Deferring, Homes, Types, counted_on, deferring, known_types, settle_homes, unfit_tables
 
 if TYPE_CHECKING:
     import psycopg
