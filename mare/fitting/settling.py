@@ -20,7 +20,7 @@ from mare.models import get_model
 from mare.planning import Plan, PlannedGroup, Warned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
-from mare.relational.relations import SAME, Relations, TableRelations
+from mare.relational.relations import NONE, SAME, Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
 from mare.schema.columns import MOST_PLACES, Category, Identifier, Ordinal
@@ -83,19 +83,23 @@ def settle(
 
 def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, ...]]:
     """By column, codes that may well not occur: NULL, the end of the calendar, days that never come (the last codes, in this
-    order backwards), and an identifier that is that of the row before."""
+    order backwards), an identifier that is that of the row before, or that there is none."""
     described = schema.tables.get(group.group.table)
     values = {
         column.name: described.drawn_reference(name) or described.columns.get(name)
         for column in group.group.columns
         if column.role == "value" and described is not None and (name := column.column) is not None
     }
-    doubtful: dict[str, tuple[int, ...]] = {
-        column.name: (SAME,)
+    present = {
+        column.name: described.columns.get(column.column or "") or described.references.get(column.column or "")
         for column in group.group.columns
-        if column.role == "exists" and described is not None
-        and isinstance(kind := described.columns.get(column.column or ""), Identifier) and kind.runs
-    }  # fmt: skip
+        if column.role == "exists" and described is not None and group.group.part != "context"
+    }
+    doubtful: dict[str, tuple[int, ...]] = {
+        name: ((NONE,) if known.nullable else ()) + ((SAME,) if isinstance(known, Identifier) and known.runs else ())
+        for name, known in present.items()
+        if known is not None
+    }
     for name, known in values.items():
         # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
         null = known is not None and known.nullable and getattr(known, "kind", "public") == "public"
