@@ -195,8 +195,8 @@ class LeftOut:
 
 
 _INFERRED = (
-    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so let each "
-    "be what is known of such data."
+    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so set each "
+    "to what is known of such data."
 )
 """A schema is public, and a fit forgets such types; a draft has nothing else to go by."""
 
@@ -216,7 +216,7 @@ class Reflection:
         """What a draft has looked at, for people."""
         read = "No value was read."
         if self.by_headers:
-            read = "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+            read = "Of CSV files, rows below the header were compared with it, to check that it is one; no value was kept."
         if any(column.inferred for table in self for column in table.columns):
             return f"{read} {_INFERRED}"
         return read
@@ -257,6 +257,10 @@ class Compared:
     """It is never less than this column of the row above."""
     ends: str | None = None
     """It is never more than this one."""
+    told_by: tuple[str, ...] = ()
+    """Each value of these other columns has one of it, beside all rows that hold it: a name beside its code. Coarsest first."""
+    own: bool = False
+    """Several rows share a value, and no two people do: it names something of theirs (a stay, an order)."""
     rows: int | None = None
     """How many were looked at, where these are not all."""
 
@@ -272,7 +276,7 @@ class Peek:
     reading: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
-    """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    """Whether a value stands in two rows. None: not looked at."""
     missing: bool | None = None
     """Whether a row has no value, or none that could be read. None: not looked at."""
     few: bool = False

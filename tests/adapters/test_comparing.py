@@ -111,3 +111,40 @@ def test_where_only_the_beginning_was_read_it_is_told_of_how_many_rows(monkeypat
     assert {told.rows for told in seen(columns).values()} == {500}
     monkeypatch.setattr("mare_adapters.sources.comparing._CELLS", 2 * ROWS)
     assert {told.rows for told in seen(columns).values()} == {None}
+
+
+def test_what_rows_of_one_person_share_and_those_of_two_never_names_something_of_theirs(rng: np.random.Generator) -> None:
+    person = np.repeat(np.arange(100), 6)
+    stay = [f"F{n // 2}" for n in range(ROWS)]
+    told = seen({"person": person, "stay": stay, "ward": rng.choice(["a", "b"], ROWS), "row": np.arange(ROWS)}, by="person")
+    assert [name for name, column in told.items() if column.own] == ["stay"]
+    shared = [*stay[:-1], stay[0]]
+    assert not seen({"person": person, "stay": shared}, by="person")["stay"].own
+
+
+def test_moments_as_people_write_them_follow_each_other_too(rng: np.random.Generator) -> None:
+    taken = np.datetime64("2022-01-01T08:00") + rng.integers(0, 900_000, ROWS)
+    told = [day + rng.integers(20, 300) for day in taken]
+    written = {
+        name: [f"{m.item():%d.%m.%Y %H:%M}" for m in np.asarray(moments)] for name, moments in (("taken", taken), ("told", told))
+    }
+    assert seen(written)["told"].follows == "taken"
+
+
+def test_what_each_value_of_another_column_has_one_of_is_told_by_it(rng: np.random.Generator) -> None:
+    number = rng.integers(0, 5, ROWS)
+    visit = np.array(["screening", "week 1", "week 2", "week 4", "end"])[number]
+    place = np.where(number < 3, "clinic", "phone")
+    told = seen({"number": number, "visit": visit, "place": place, "arm": rng.choice(["a", "b"], ROWS)})
+    assert told["visit"].told_by == ("number",)
+    assert told["number"].told_by == ("visit",)
+    assert set(told["place"].told_by) == {"number", "visit"}
+    assert told["arm"].told_by == ()
+    place[3] = "phone" if place[3] == "clinic" else "clinic"
+    assert seen({"number": number, "place": place})["place"].told_by == ()
+
+
+def test_a_long_list_tells_no_short_one(rng: np.random.Generator) -> None:
+    """Two hundred terms in six hundred rows: the class of a term is learned by itself, the terms are not."""
+    term = rng.integers(0, 200, ROWS)
+    assert seen({"term": [f"t{n}" for n in term], "class": [f"c{n % 7}" for n in term]})["class"].told_by == ()

@@ -14,6 +14,11 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "days in two formats": (["17.05.2020", "2020-05-18"] * 20 + ["19.05.2020", "n/a"], "date",
                             {"format": ("%d.%m.%Y", "%Y-%m-%d"), "nulls": ("n/a",)}),
     "days of one format": (["17/05/2020", "01/02/2020"] * 9, "date", {"format": ("%d/%m/%Y",)}),
+    "moments with the time of day": (["24.05.2024 17:47", "01.06.2024 09:30"] * 9, "datetime", {"format": ("%d.%m.%Y %H:%M",)}),
+    "moments by the half of the day": (["05/24/2024 05:47 PM", "06/01/2024 09:30 AM"] * 9, "datetime",
+                                       {"format": ("%m/%d/%Y %I:%M %p",)}),
+    "days of which some are partial": (["17.05.2020"] * 30 + ["05.2020", "2020"] * 9, "date",
+                                       {"format": ("%d.%m.%Y", "%m.%Y", "%Y")}),
     "decimal commas": (["1,5", "12,50", "7"] * 9, "number", {"decimal": ","}),
     "thousands": (["1.234,50", "12,5"] * 9, "number", {"decimal": ",", "thousands": "."}),
     "plain numbers and a word": (["12", "13"] * 20 + ["NA"], "integer", {"nulls": ("NA",)}),
@@ -91,3 +96,16 @@ def test_a_result_that_is_mostly_below_what_can_be_measured_is_a_number() -> Non
 @pytest.mark.parametrize(("texts", "missing"), [(["1", "2"], False), (["1", None], True), (["1,5", "2"] * 20 + ["n/a"], True)])
 def test_what_is_missing_or_cannot_be_read_is_told(texts: Sequence[str | None], missing: bool) -> None:
     assert peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 9).missing is missing
+
+
+def test_what_is_missing_again_and_again_is_no_value_that_repeats() -> None:
+    """A line list of which some rows have no number yet."""
+    assert told(["1", "2", None, None, "", "NA", "NA"]).repeats is False
+    assert told(["1", "2", "2"]).repeats is True
+
+
+def test_of_many_words_among_many_numbers_those_that_many_rows_hold_are_told() -> None:
+    """A feed of a laboratory: what is below the limit of each test, what went wrong, and what somebody typed once."""
+    words = ["<0,5", "<0,01", "negativ", "s.u.", "siehe Befund", "Material fehlt"]
+    peek = told([*(f"{n},5" for n in range(300)), *words * 10, "Frau Mayer angerufen"])
+    assert (peek.kind, peek.reading["decimal"], set(peek.reading["specials"])) == ("number", ",", set(words))

@@ -16,6 +16,7 @@ from mare.schema.loading import load_schema
 from mare.stage import kernel
 from tests.datasets import dataset
 from tests.memory_source import MemorySource, Rows
+from tests.privacy.benchmark import Looking
 from tests.privacy.sessions import PURE, ZCDP, everything, pair, replay_against
 from tests.relations import related
 
@@ -171,6 +172,41 @@ def rows_of_the_rest_pass_the_tape() -> None:
     assert all(entity.passed for entity in report.entities), report.render()
 
 
+GROUPS = """
+mare: 1
+entity: p
+model: privbayes
+tables:
+  p: {key: id, columns: {who: {type: integer, min: 0, max: 7, bins: 8}}}
+  drugs:
+    public: true
+    key: drug
+    rows: 6
+    columns: {kind: {type: category, values: [x, y]}}
+  gives:
+    parent:
+      {table: p, column: up, type: associative, via: drugs, column_via: drug, max_rows: 4,
+       vocabulary: {select: 1, rest: hierarchy, hierarchy: kind}}
+"""
+
+
+def groups_of_the_rest_pass_the_tape() -> None:
+    """Everybody has several rows of each rare group. Which one stays is each one's own affair: if somebody's stood for all,
+    another would have one when they leave, which a table shows that says who is who."""
+    people, whole, text = range(8), pa.int64(), pa.string()
+    rows: Rows = {
+        "p": [{"id": p, "who": p} for p in people],
+        "drugs": [{"drug": n, "kind": "xy"[n % 2]} for n in range(6)],
+        "gives": [{"up": p, "drug": n} for p in people for n in range(2, 6)],
+    }
+    types = {"p": {"id": whole, "who": whole}, "drugs": {"drug": whole, "kind": text}, "gives": {"up": whole, "drug": whole}}
+    made, recorder = plan(load_schema(GROUPS), Budget(8, 1e-9)), Looking("p.who", times=10_000, seed=1)
+    report = tape_audit(made, MemorySource.of(rows, types), entities=list(people), recorder=recorder)
+    assert report.passed, report.render()
+    tables = [query.what for query in report.queries if query.norm == "L2" and "p.who" in query.what]
+    assert any("exists(kind)" in what for what in tables), "no table says whose group it is"
+
+
 CHECKS = (
     counting_much_passes_the_tape,
     references_pass_the_tape,
@@ -178,4 +214,5 @@ CHECKS = (
     orphans_pass_the_tape,
     strange_and_missing_values_pass_the_tape,
     rows_of_the_rest_pass_the_tape,
+    groups_of_the_rest_pass_the_tape,
 )

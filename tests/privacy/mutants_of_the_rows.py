@@ -81,6 +81,13 @@ def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tables_module, "_times", times)
 
 
+@planted("one row of a rare group for all", checks_of_rows.groups_of_the_rest_pass_the_tape, "one entity moves it by")
+def one_row_of_a_group(patch: pytest.MonkeyPatch) -> None:
+    """Which row of a group of rare keys stays depends on the rows of all: one who leaves gives theirs to another (leak 3)."""
+    original = tables_module.turns
+    patch.setattr(tables_module, "turns", lambda order, rest, parent, group: original(order, rest, group))
+
+
 @planted(
     "learned values picked by the entity's number",
     checks_of_learning.lists_two_levels_down_pass_the_tape,

@@ -1,8 +1,8 @@
 """What a peek tells of several columns: which go together in all rows of a table (one that is the same for a person, one that
 repeats another, one that is never before another).
 
-Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and whoever
-knows the data can say whether it follows from what they mean (nobody relapses after their death).
+Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and a person
+who knows the data can say whether it follows from what they mean (nobody relapses after their death).
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ _EQUAL = 0.02
 """Of two numbers, so many rows at least hold both alike: columns that have nothing to do with each other hardly do."""
 _FILLED = 0.9
 """Where a column has a value, what it follows has one too in so many rows."""
-_DISTINCT = 3
+_DISTINCT, _LISTED = 3, 1000
 _CELLS = 20_000_000
 """No more is read than this of a table."""
 
 _NUMBER = "TRY_CAST({0} AS DOUBLE)"
-_MOMENT = "epoch(coalesce(TRY_CAST({0} AS TIMESTAMP), try_strptime(CAST({0} AS VARCHAR), '%d.%m.%Y')))"
+_MOMENT = (
+    "epoch(coalesce(TRY_CAST({0} AS TIMESTAMP), "
+    "try_strptime(CAST({0} AS VARCHAR), ['%d.%m.%Y', '%d.%m.%Y %H:%M', '%d.%m.%Y %H:%M:%S'])))"
+)
 """Forms that can be no other."""
 
 _Numbers = npt.NDArray[np.float64]
@@ -50,8 +53,10 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         first = _load(memory, "met", batches)
         names = _names(memory, "met", by)
         same = set() if by is None else _the_same(memory, names, by)
+        own = set() if by is None else _their_own(memory, names, by)
         repeated = _repeated(memory, names)
         counted = ", ".join(f"count({quoted(name)}) < {_FILLED} * count(*)" for name in names) or "NULL"
+        told_by = _told_by(memory, names, repeated)
         missing = dict(zip(names, memory.execute(f"SELECT {counted} FROM met").fetchall()[0], strict=False))
         written = {quoted(name): name for name in names}
         numbers = _read(memory, list(written), _NUMBER, "FROM met")
@@ -72,6 +77,8 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
                 follows.get(name),
                 apart.get(name),
                 None if counts is None else name in counts,
+                told_by=told_by.get(name, ()),
+                own=name in own,
                 rows=first,
             )
             for name in names
@@ -99,7 +106,7 @@ def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.Re
         if left <= 0:
             return rows
         memory.register("stored", pa.Table.from_batches([batch]))
-        rows_read = f"SELECT {', '.join(_known(field) for field in batch.schema)} FROM stored"
+        rows_read = f"SELECT {', '.join(_with_nulls(field) for field in batch.schema)} FROM stored"
         memory.execute(f"INSERT INTO {table} {rows_read}" if number else f"CREATE TABLE {table} AS {rows_read}")
         memory.unregister("stored")
         left -= batch.num_rows * batch.num_columns
@@ -107,7 +114,7 @@ def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.Re
     return None
 
 
-def _known(field: pa.Field) -> str:
+def _with_nulls(field: pa.Field) -> str:
     """A column, without what programs write where there is no value."""
     name = quoted(field.name)
     return f"{present(name)} AS {name}" if is_text_type(field.type) else name
@@ -168,6 +175,22 @@ def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) 
     return {name for name, held in zip(names, holds, strict=True) if held} if enough else set()
 
 
+def _their_own(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) -> set[str]:
+    """Columns of which many values stand in several rows, and none in those of two people, who have several of them."""
+    whose = quoted(by)
+    both = f"concat(length({whose}::VARCHAR), ':', {whose}, {{0}})"
+    each_of = f"count({{0}}), count(DISTINCT {{0}}), count(DISTINCT {both}) FILTER ({{0}} IS NOT NULL)"
+    counts = [each_of.format(quoted(name)) for name in names]
+    query = f"SELECT {', '.join([f'count(DISTINCT {whose})', *counts])} FROM met WHERE {whose} IS NOT NULL"
+    people, *told = (int(count) for count in memory.execute(query).fetchall()[0])
+    each = zip(names, told[::3], told[1::3], told[2::3], strict=True)
+    return {
+        name
+        for name, filled, values, with_people in each
+        if values == with_people and filled - values >= _FEWEST and values - people >= _FEWEST
+    }
+
+
 def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, str]:
     """Columns that hold what an earlier one holds, in every row."""
     # Which row holds what, as one text: the sum of these is that of another column where all rows hold the same.
@@ -180,6 +203,36 @@ def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[s
         if distinct > 1 and filled >= _FEWEST and (earlier := first.setdefault((filled, told), name)) != name:
             repeated[name] = earlier
     return repeated
+
+
+def _told_by(memory: duckdb.DuckDBPyConnection, names: Sequence[str], repeated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """By column of a few values, those others of which each value stands beside one value of it: one for one, or each in so many
+    rows that it is no harder to learn than what it stands beside."""
+    codes = dict[str, npt.NDArray[np.int64]]()
+    different = dict[str, int]()
+    for name in names:
+        q = quoted(name)
+        filled, values, most = memory.execute(
+            f"SELECT sum(n), count(*), max(n) FROM (SELECT count({q}) AS n FROM met GROUP BY {q}) WHERE n > 0"
+        ).fetchall()[0]
+        # By chance alone nothing else tells a value that nearly all rows hold.
+        if name not in repeated and values > 1 and filled - values >= _FEWEST and most <= _FILLED * filled and values <= _LISTED:
+            query = f"SELECT CASE WHEN {q} IS NULL THEN -1 ELSE dense_rank() OVER (ORDER BY {q}) END AS c FROM met ORDER BY rowid"
+            codes[name], different[name] = np.asarray(memory.execute(query).fetchnumpy()["c"], dtype=np.int64), int(values)
+    told = dict[str, dict[str, int]]()
+    for code, held in codes.items():
+        order = np.argsort(held, kind="stable")
+        starts = np.flatnonzero(np.diff(held[order], prepend=held[order[0]] - 1))
+        if held[order[0]] < 0:
+            continue
+        often = len(held) >= _FEWEST * len(starts)
+        for name, values in codes.items():
+            beside = values[order]
+            if name == code or not (often or different[name] == different[code]):
+                continue
+            if (np.maximum.reduceat(beside, starts) == np.minimum.reduceat(beside, starts)).all():
+                told.setdefault(name, {})[code] = len(starts)
+    return {name: tuple(sorted(by, key=lambda code: by[code])) for name, by in told.items()}
 
 
 def _read(memory: duckdb.DuckDBPyConnection, columns: Sequence[str], cast: str, rows: str) -> dict[str, _Numbers]:

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from mare.codec.parsing import NO_LETTER, UNDECODED
+from mare.schema.columns import MISSING
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb
@@ -39,22 +40,23 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 _FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
 """How numbers are written: what stands before decimals, and between thousands."""
 _DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_CLOCKS = (" %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %I:%M %p", " %I:%M:%S %p")
+_MONTHS = ("%m.%Y", "%m/%Y", "%Y")
+"""How days are written of which only the month or the year is known, beside whole ones: they are its first. Not of ISO 8601."""
 _PARTIAL = r"\d{4}(-\d\d)?"
 """A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
-_NEARLY_ALL, _MOST_WORDS = 0.9, 5
-"""So much of a column tells what it is, where the rest are a few words."""
+_NEARLY_ALL, _MOST_WORDS, _COMMON = 0.9, 5, 10
+"""So much of a column tells what it is, where the rest are a few words; of more words, those that so many rows hold are told: the
+others may be somebody's."""
 _FEW, _MANY = 20, 100
 """Numbers among which a word is one of a list; and so many that none is."""
-_MISSING = frozenset(("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "null", "(null)", "\\n", "."))
-"""What programs write where there is no value: R, pandas, SAS, spreadsheets, a dump by MySQL (`\\N`), whoever quotes every field.
-However many there are, they say nothing of what the others are."""
-_NOTHING = _MISSING | frozenset(
+_NOTHING = MISSING | frozenset(
     (
         "none", "nil", "-", "--", "?", "unknown", "missing", "nd", "n.d.", "k.a.",
         "k. a.", "ka", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend", "ukjent", "ukendt",
     )
 )  # fmt: skip
-"""And what people write: a few of these beside numbers, no more."""
+"""What programs write where there is no value, and what people write: a few of these beside numbers, no more."""
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
 """A kind, the expression that is of it, and what says how it is written."""
@@ -81,7 +83,8 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     repeats = missing = None
     binary = False
     if kind == "unknown":
-        repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
+        held = present(column)  # what is missing again and again is no value that repeats
+        repeats = bool(_row(connection, f"SELECT count({held}) > count(DISTINCT {held}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
         missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
         if kind == "integer":
@@ -141,7 +144,7 @@ def _without_missing(connection: duckdb.DuckDBPyConnection, relation: str, colum
 
 
 def present(column: str) -> str:
-    listed = ", ".join(f"'{word}'" for word in sorted(_MISSING))
+    listed = ", ".join(f"'{word}'" for word in sorted(MISSING))
     return f"CASE WHEN lower(trim({column})) NOT IN ({listed}) THEN {column} END"
 
 
@@ -193,26 +196,41 @@ def _number(column: str, decimal: str, thousands: str | None) -> str:
 
 
 def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: str, filled: int) -> Told | None:
-    """Dates in one or several formats, the one that reads most first."""
-    formats: list[str] = []
-    while len(formats) < len(_DAYS):
-        tried = [form for form in _DAYS if form not in formats]
-        counts = [f"count({_day(column, [*formats, form])})" for form in tried]
-        row = connection.execute(f"SELECT count({_day(column, formats)}), {', '.join(counts)} FROM {relation}").fetchall()[0]
+    """Days or moments in one or several formats, the one that reads most first."""
+    # A moment is one by what stands behind its day, so that no text is read by formats of both.
+    moments = _formats(connection, relation, column, (), [day + clock for day in _DAYS for clock in _CLOCKS])
+    formats = moments or _formats(connection, relation, column, (), _DAYS)
+    if formats and not moments and "%Y-%m-%d" not in formats:
+        formats = _formats(connection, relation, column, formats, _MONTHS)
+    words = _words_left(connection, relation, column, _moment(column, formats), filled)
+    if not formats or words is None:
+        return None
+    kind: StorageKind = "datetime" if moments else "date"
+    return kind, _moment(column, formats, "TIMESTAMP" if moments else "DATE"), {"format": tuple(formats), **words}
+
+
+def _formats(
+    connection: duckdb.DuckDBPyConnection, relation: str, column: str, known: Sequence[str], others: Sequence[str]
+) -> list[str]:
+    """The formats that are known, and of the others each that reads what those before it do not."""
+    formats = list(known)
+    while tried := [form for form in others if form not in formats]:
+        counts = [f"count({_moment(column, [*formats, form])})" for form in tried]
+        row = [
+            int(str(rows))
+            for rows in _row(connection, f"SELECT count({_moment(column, formats)}), {', '.join(counts)} FROM {relation}")
+        ]
         if max(row[1:]) <= row[0]:
             break
         formats.append(tried[row[1:].index(max(row[1:]))])
-    words = _words_left(connection, relation, column, _day(column, formats), filled)
-    if not formats or words is None:
-        return None
-    return "date", _day(column, formats), {"format": tuple(formats), **words}
+    return formats
 
 
-def _day(column: str, formats: Sequence[str]) -> str:
+def _moment(column: str, formats: Sequence[str], kind: str = "DATE") -> str:
     # DuckDB reads words as days, too (epoch, infinity), whatever the format; and a version (1.2.0) as one of the year nought.
     digits = f"CASE WHEN regexp_matches({column}, '[0-9]{{4}}') THEN trim({column}) END"
     tried = [f"try_strptime({digits}, '{form}')" for form in formats]
-    return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
+    return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS {kind})"
 
 
 def _words_left(
@@ -222,13 +240,15 @@ def _words_left(
     where the column is a short list with words in it (1, 2, 3, 4, 5+): then it is one of words."""
     left = connection.execute(
         f"SELECT {column} AS v, count(*) AS rows FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL GROUP BY v "
-        f"ORDER BY rows DESC, v LIMIT {_MOST_WORDS + 1}"
+        f"ORDER BY rows DESC, v"
     ).fetchall()
     (values,) = (int(str(count)) for count in _row(connection, f"SELECT count(DISTINCT {read}) FROM {relation}"))
     # A result that is often below what can be measured is a number all the same: no list has so many.
     most = filled if values > _MANY else filled * (1 - _NEARLY_ALL)
-    if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > most:
+    if sum(int(rows) for _, rows in left) > most or (len(left) > _MOST_WORDS and values <= max(_MANY, len(left))):
         return None
+    if len(left) > _MOST_WORDS:
+        left = [(word, rows) for word, rows in left if int(rows) >= _COMMON]
     nothing = tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
     telling = tuple(str(word) for word, _ in left if str(word) not in nothing)
     if telling and values <= _FEW:

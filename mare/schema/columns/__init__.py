@@ -15,7 +15,7 @@ from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, ROOMS, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
-from .written import Written, WrittenNumber, WrittenWord
+from .written import MISSING, Written, WrittenNumber, WrittenWord
 
 Column = Annotated[
     Category | Boolean | Integer | Number | Date | Datetime | Time | Duration | Code | Position | Identifier | Text | Unknown,
@@ -24,8 +24,8 @@ Column = Annotated[
 """A column of a table: `type` says which of these it is."""
 
 __all__ = [
-    "DEFAULT_BINS", "DEFAULT_MAX_VALUES", "MOST_PLACES", "PACES", "ROOMS", "AnyColumn", "Boolean", "Category", "Code", "CodeFile",
-    "Column", "Date", "Datetime", "Drift", "Duration", "Hierarchy", "Identifier", "Integer", "LearnedDomain", "Listed", "Number",
-    "NumericRange", "Ordinal", "Position", "Quantity", "Raw", "Resolution", "Rest", "Text", "Time", "TimeColumn", "Unknown",
-    "Written", "WrittenNumber", "WrittenWord", "keeps_each",
+    "DEFAULT_BINS", "DEFAULT_MAX_VALUES", "MISSING", "MOST_PLACES", "PACES", "ROOMS", "AnyColumn", "Boolean", "Category",
+    "Code", "CodeFile", "Column", "Date", "Datetime", "Drift", "Duration", "Hierarchy", "Identifier", "Integer",
+    "LearnedDomain", "Listed", "Number", "NumericRange", "Ordinal", "Position", "Quantity", "Raw", "Resolution", "Rest", "Text",
+    "Time", "TimeColumn", "Unknown", "Written", "WrittenNumber", "WrittenWord", "keeps_each",
 ]  # fmt: skip

@@ -89,8 +89,8 @@ class Listed(WrittenWord, AnyColumn):
 
     @property
     def spellings(self) -> Mapping[str, Value]:
-        """Other texts that a source may write for a value."""
-        return {}
+        """Other texts that a source may write for a value: 1.0 for a 1, as whoever kept them beside NULLs as floats."""
+        return {f"{value}.0": value for value in self.possible or () if type(value) is int}
 
     @property
     def most_values(self) -> int:
@@ -272,7 +272,7 @@ class Boolean(Listed):
     def spellings(self) -> Mapping[str, Value]:
         """Declared words are taken as they are; a source that stores real booleans is understood all the same."""
         false, true = self.possible or (False, True)
-        spellings: dict[str, Value] = {}
+        spellings = dict(super().spellings)
         for value, declared, usual in ((false, self.false, _FALSE), (true, self.true, TRUE_WORDS)):
             words = [word for text in usual for word in (text, text.upper(), text.capitalize())]
             spellings |= dict.fromkeys(words if declared is None else [usual[0]], value)

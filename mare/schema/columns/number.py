@@ -52,6 +52,10 @@ class Quantity(WrittenNumber, Ordinal):
     zero: ClassVar[object] = 0
 
     @property
+    def left_as_written(self) -> dict[str, str]:
+        return {special: special for special in self.specials if isinstance(special, str)}
+
+    @property
     def depends_on_items(self) -> bool:
         return self.by is not None
 

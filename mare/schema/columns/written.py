@@ -18,6 +18,10 @@ from .ticks import PLAIN, NumberForm
 BLANKS = " \t\r\n\u00a0\u2009\u202f\ufeff"
 """What may stand around a value and is none of it: blanks of all widths, and the mark at the beginning of a file."""
 
+MISSING = frozenset(("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "null", "(null)", "\\n", "."))
+"""What programs write where there is no value, in small letters: R, pandas, SAS, spreadsheets, a dump by MySQL (`\\N`), whoever
+quotes every field. However many there are, they say nothing of what the others are, and nothing of anybody."""
+
 Case = Literal["ignore", "lower", "upper"]
 
 
@@ -142,7 +146,12 @@ class WrittenNumber(Written):
         numbers = [f"{value!r}::DOUBLE" for value in self.nulls if isinstance(value, int | float)]
         if numbers:
             number = f"CASE WHEN TRY_CAST({number} AS DOUBLE) IN ({', '.join(numbers)}) THEN NULL ELSE {number} END"
-        return replaced_sql(trimmed, self.words, number)
+        return replaced_sql(trimmed, {**self.left_as_written, **self.words}, number)
+
+    @property
+    def left_as_written(self) -> dict[str, str]:
+        """Words that no form is looked for in: the comma of a `<0,5` among the values stays what it is."""
+        return {}
 
     def kept_text_sql(self, plain: str) -> str:
         if self.form.decimal == ".":
@@ -181,7 +190,7 @@ class WrittenNumber(Written):
         """What is wrong with the form, the units and the words."""
         if self.thousands is not None and self.thousands == self.form.decimal:
             other = "," if self.thousands == "." else "."
-            what = f"{self.thousands} stands before decimals and between thousands"
+            what = f"{self.thousands} is both the decimal mark and the thousands separator"
             yield Fault((*path, "thousands"), what, f'Write `decimal: "{other}"`, or another `thousands`')
         if self.units and self.unit is None:
             yield Fault((*path, "units"), "units of nothing", "Write `unit:` too: what all values are counted in")

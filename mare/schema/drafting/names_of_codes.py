@@ -4,12 +4,13 @@ drawn apart, a name would not fit its code."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import Entry, review
+from .name_words import CODES, as_set, words
 from .people import is_code
-from .words import CODES, as_set, words
 
 _CODES = ("code", "cd")
 _MEANINGS = ("description", "desc", "display", "title", "label", "term")
@@ -38,9 +39,11 @@ def is_name(column: str) -> bool:
     return words(column)[-1:] in {(name,) for name in _NAMES}
 
 
-def with_codes(entries: Sequence[Entry], alone: Collection[str]) -> list[Entry]:
+def with_codes(
+    entries: Sequence[Entry], alone: Collection[str], told_by: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> list[Entry]:
     """The same columns, names with the codes that they go with. Those that stand ``alone`` are asked for by others: what orders
-    rows or tells them apart."""
+    rows or tells them apart. ``told_by``: what was seen to have one value beside each value of others."""
     listed = {entry.name: bool(entry.fields.get("learn")) for entry in entries if entry.fields["type"] in ("category", "code")}
     listed |= {entry.name: False for entry in entries if "determined" in entry.fields}
     goes: dict[str, str] = {}
@@ -50,8 +53,16 @@ def with_codes(entries: Sequence[Entry], alone: Collection[str]) -> list[Entry]:
             name, code = code, name
         if code is not None and name not in alone and _last(goes, code) != name:
             goes[name] = code
+    seen = dict[str, str]()
+    for name, learned in listed.items():
+        codes = [code for code in told_by.get(name, ()) if listed.get(code) and _last(goes, code) != name]
+        if learned and name not in alone and name not in goes and codes:
+            goes[name] = seen[name] = codes[0]
     drawn = {entry.name for entry in entries if "determined" not in entry.fields}
-    return [_going(entry, of) if (of := _last(goes, entry.name)) in drawn and of != entry.name else entry for entry in entries]
+    return [
+        _going(entry, of, seen=entry.name in seen) if (of := _last(goes, entry.name)) in drawn and of != entry.name else entry
+        for entry in entries
+    ]
 
 
 def _last(goes: Mapping[str, str], name: str) -> str:
@@ -77,9 +88,8 @@ def _code_of(name: str, others: Sequence[str]) -> str | None:
     return next((named[wanted] for wanted in same if wanted in named), None)
 
 
-def _going(entry: Entry, code: str) -> Entry:
+def _going(entry: Entry, code: str, *, seen: bool) -> Entry:
     kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
-    why = review(
-        f"taken for what {code} is called, by its name; if it may be anything beside a code: learn: true", "pairs", entry.name
-    )
+    how = "follows from {} in all rows that were looked at" if seen else "taken for what {} is called, by its name"
+    why = review(f"{how.format(code)}; if it may be anything beside it: learn: true", "pairs", entry.name)
     return Entry(entry.name, kept, (why,)).with_fields({"determined": {"goes_with": code}})

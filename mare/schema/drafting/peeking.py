@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
+from mare.schema.columns import MISSING, Column
 from mare.schema.reflection import Bound, ColumnOrder, Compared, Peek, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
+from .name_words import words
 from .people import names_person
-from .words import words
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -102,7 +103,7 @@ def with_peeks(
                 if domain is not None:
                     kind = "domains"
                 reading = _reading(entry, peek) if guessed_type else {}
-                if domain is not None or reading.keys() & _WORDS:
+                if domain is not None or _tell(reading):
                     entry = _marked(entry, domain or {})
                 entry = entry.with_fields(reading)
             entries.append(entry)
@@ -121,14 +122,26 @@ def _coded(entry: Entry, peek: Peek, codes: Collection[tuple[str, ...]]) -> Entr
     )
 
 
-_WORDS = ("nulls", "specials")
-"""Of how values are written, what is a value itself."""
+_FIELDS = {
+    get_args(kind.model_fields["type"].annotation)[0]: frozenset(kind.model_fields) for kind in get_args(get_args(Column)[0])
+}
+"""What can be said of a column of each type: of an id nothing of how it is written, for it is made anew."""
+
+
+def _tell(reading: Fields) -> bool:
+    """Whether it holds words of the data, which may be somebody's; what programs write for nothing is nobody's."""
+    nulls = reading.get("nulls", ())
+    own = [word for word in nulls if str(word).strip().casefold() not in MISSING] if isinstance(nulls, tuple) else nulls
+    return bool(own) or "specials" in reading
 
 
 def _reading(entry: Entry, peek: Peek) -> Fields:
     """How the values are written, also those that the draft itself has put there."""
     forms = peek.reading.get("format", ())
-    return {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
+    told = {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
+    if entry.name in (specials := peek.reading.get("specials", ())):  # a header that somebody has pasted in once more
+        told["specials"] = tuple(word for word in specials if word != entry.name)
+    return {field: value for field, value in told.items() if value and field in _FIELDS[str(entry.fields["type"])]}
 
 
 def with_marks(draft: Draft, blind: Draft, reflection: Reflection, peeks: Peeks) -> Draft:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.reflection import ReflectedColumn
 
-from .words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
+from .name_words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
 
 _SURE = in_order(
     """
@@ -68,7 +68,7 @@ _STAFF_LINKS = as_set("by par von por da door av przez")
 """Last words of a reference that somebody did something: `performed_by`."""
 
 OWNED = as_set("address contact adresse adres direccion indirizzo endereco")
-"""Words of rows that belong to whoever refers to them."""
+"""Words of rows that belong to the rows that refer to them."""
 
 HELD = as_set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
 """Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
@@ -147,6 +147,16 @@ def is_being(table: str) -> bool:
     return bool(parts) and bool({parts[-1], singular(parts[-1])} & _BEINGS)
 
 
+def is_of_another(column: str) -> bool:
+    """Whether a column tells something of somebody else than the row is about: `donor_age`, `mother_birth_year`."""
+    return bool({word for part in words(column) for word in (part, singular(part))} & (_BEINGS | _OTHERS))
+
+
+_OTHERS = as_set(
+    "donor mother father parent partner husband wife caregiver carer guardian contact spender mutter vater madre padre"
+)
+
+
 def is_once(table: str) -> bool:
     """What happens to a person once: `death`."""
     return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
@@ -178,9 +188,11 @@ def is_sure(rank: int) -> bool:
 
 
 def names_person(column: str) -> bool:
-    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, and `Patient` alone."""
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`, `patient_num`, and `Patient` alone."""
     of = id_stem(column)
-    if "".join(words(column)) in _THEMSELVES:
+    parts = words(column)
+    whole = "".join(parts)
+    if whole in _THEMSELVES or any(whole.endswith(end) and whole.removesuffix(end) in _COUNTED for end in _NUMBERS):
         return True
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
@@ -189,12 +201,21 @@ def names_person(column: str) -> bool:
 
 _THEMSELVES = as_set(
     "patient patientin proband probandin participant respondent customer pupil kunde kundin teilnehmer teilnehmerin eleve "
-    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent"
+    "paciente paziente cliente aluno alumno klant leerling potilas asiakas pacjent "
+    "subjectnameoridentifier studysubjectid beneid desynpufid enrolid lopnr"
 )
 """Words that name whom a row is about where they are a column's whole name. Others may be yes or no (`member`, `resident`), a
-school's subject, a program (`client`)."""
+school's subject, a program (`client`). And what software that everybody has calls it: Rave, OpenClinica, Medicare, MarketScan,
+the registers of Sweden."""
+_COUNTED = as_set(
+    "patient subject participant proband probanden patienten patientin customer client member donor student beneficiary "
+    "respondent insured kunden mitglied mitglieds versicherten schueler teilnehmer pat"
+)
+"""Of whom there are numbers that name one (`patient_num`, `Patientennummer`); those of children or guests count them."""
+_NUMBERS = as_set("num number no nr nummer sk identifier ident pseudonym")
 _PEOPLE_NUMBERED = as_set(
-    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual"
+    "id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno idcode idnumber subject subj individual "
+    "recordid rid ptno studyid pseudonym pseudonymid"
 )
 
 
@@ -223,7 +244,7 @@ def is_death(column: str) -> bool:
 _FREE_TEXT = as_set(
     """
     note notes comment comments remark remarks text narrative description desc address street email mail phone
-    telephone mobile fax url website firstname lastname surname fullname middlename title label message body
+    telephone mobile fax url website firstname lastname surname fullname middlename title label message body info information
     subjective memo impression findings display history ssn passport drivers maiden instructions composer
     forename familyname givenname prenom courriel remarque remarques commentaire commentaires adresse rue vorname nachname
     familienname strasse bemerkung bemerkungen anmerkung kommentar notiz notizen beschreibung apellido apellidos correo calle
@@ -289,6 +310,15 @@ def is_free_text(column: str) -> bool:
     return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS and not titled)
 
 
+def is_answer(column: str) -> bool:
+    """What was found, in words: `value_text` beside `value_num`."""
+    parts = words(column)
+    return len(parts) == 2 and parts[0] in _ANSWERS and parts[1] == "text"
+
+
+_ANSWERS = as_set("value result answer response finding")
+
+
 def is_title(column: str, columns: Iterable[str]) -> bool:
     """Whether a bare title is what somebody is addressed with: beside it stands what they are called."""
     called = {"name", "fullname", "lastname", "surname", "firstname", "familyname", "givenname"}
@@ -310,7 +340,10 @@ def is_number_of(column: str) -> bool:
     return named and not set(parts) & _TEXT_EXCEPTIONS
 
 
-_NAMING = as_set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
+_NAMING = as_set(
+    "number nr iban creditcard debitcard account phone plate serial passport token hash username login mrn password "
+    "licence license"
+)
 _NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
 """The same as a last word: a `reference_range` is none."""
 

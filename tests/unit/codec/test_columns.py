@@ -127,3 +127,10 @@ def test_dates_of_1844_and_2200_are_ordinary() -> None:
     assert (first, last) == (0, 356)
     declared = "{type: datetime, min: 1844-01-01 00:00:00, max: 2200-12-31 00:00:00, bins: 357}"
     assert encode(declared, pa.array([datetime(1844, 1, 1), datetime(2200, 12, 30)])) == [0, 356]
+
+
+@pytest.mark.parametrize("declaration", ['{type: boolean, "true": 1, "false": 0}', "{type: category, values: [0, 1]}"])
+def test_a_one_is_a_one_also_where_it_is_written_as_1_0(declaration: str) -> None:
+    """As pandas writes whole numbers beside NULLs into CSV."""
+    assert encode(declaration, pa.array(["0.0", "1.0", "1"])) == encode(declaration, pa.array(["0", "1", "1"]))
+    assert len(set(encode(declaration, pa.array(["0.0", "1.0"])))) == 2

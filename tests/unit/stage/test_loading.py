@@ -91,6 +91,12 @@ CASES = {
         ["3,5", "1234,5", "> 89", "1125"],
         0,
     ),
+    "words with a decimal comma of their own": (
+        "{type: number, min: 0, max: 9, decimal: ',', thousands: '.', specials: ['<0,5', 'ca. 3']}",
+        pa.array(["3,5", "<0,5", " <0,5 ", "ca. 3", "<0.5"]),
+        ["3,5", "<0,5", "<0,5", "ca. 3", "<0.5"],
+        0,
+    ),
     "dates in several formats": (
         "{type: date, min: 2000-01-01, max: 2200-01-01, format: ['%d.%m.%Y', '%Y-%m-%d', '%m/%d/%y'], nulls: ['00.00.0000']}",
         pa.array(["04.03.2150", " 2150-03-04", "4.3.2150", "03/04/50", "00.00.0000", "13/13/13"]),

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from mare.schema import EntityByColumn
+from mare.schema.columns import Boolean, Date, Datetime, Identifier, Number
+from mare.schema.drafting import draft
 from mare.schema.reflection import Compared, Peek, StorageKind
-from tests.reflections import drafted, table
+from tests.reflections import NOTHING_KNOWN, drafted, reflect, table
 
 
 def looked_at(name: str, kinds: Mapping[str, StorageKind], **more: Peek) -> dict[tuple[str, str], Peek]:
@@ -101,3 +103,97 @@ def test_a_subject_that_is_taught_is_nobody() -> None:
     marks = table("marks", "subject unknown?, pupil_name unknown?, mark unknown?")
     peeks = looked_at("marks", {"subject": "string", "pupil_name": "string", "mark": "integer"})
     assert drafted(marks, peeks=peeks).entity == "marks"
+
+
+SCORES = table("scores", "patient_id unknown?, site_id unknown?, low unknown?, high unknown?, flag unknown?, again unknown?")
+WRITTEN: dict[str, StorageKind] = {
+    "patient_id": "integer", "site_id": "integer", "low": "number", "high": "number", "flag": "integer", "again": "integer"
+}  # fmt: skip
+
+
+def test_words_that_programs_write_for_nothing_are_no_data_and_those_of_people_are() -> None:
+    nothing = {"low": (".", "NA"), "high": (".", "k.A.")}
+    more = {name: Peek(kind="number", repeats=True, missing=True, reading={"nulls": words}) for name, words in nothing.items()}
+    columns = drafted(SCORES, peeks=looked_at("scores", WRITTEN, **more)).tables["scores"].columns
+    low, high = columns["low"], columns["high"]
+    assert isinstance(low, Number)
+    assert isinstance(high, Number)
+    assert (low.nulls, low.peeked) == ((".", "NA"), False)
+    assert (high.nulls, high.peeked) == ((".", "k.A."), True)
+
+
+def test_how_an_id_is_written_that_is_made_anew_does_not_matter() -> None:
+    site = Peek(kind="integer", repeats=True, missing=True, reading={"nulls": ("#N/A",), "specials": ("Lyon",)})
+    page = draft(reflect(SCORES), NOTHING_KNOWN, None, looked_at("scores", WRITTEN, site_id=site))
+    assert "left open" not in page
+    assert "Lyon" not in page
+
+
+def test_a_copy_of_a_flag_is_stored_as_the_flag_is() -> None:
+    flags = {
+        "flag": Peek(kind="integer", repeats=True, binary=True),
+        "again": Peek(kind="integer", repeats=True, binary=True, compared=Compared(repeats="flag")),
+    }
+    again = drafted(SCORES, peeks=looked_at("scores", WRITTEN, **flags)).tables["scores"].columns["again"]
+    assert isinstance(again, Boolean)
+    assert again.determined is not None
+    assert (again.determined.copy_of, again.true, again.false) == ("flag", 1, 0)
+
+
+FEED = table("feed", "Patientennummer unknown?, Fallnummer unknown?, Analyt unknown?, Wert unknown?, Abnahme unknown?")
+FED: dict[str, StorageKind] = {
+    "Patientennummer": "string", "Fallnummer": "string", "Analyt": "string", "Wert": "number", "Abnahme": "datetime"
+}  # fmt: skip
+
+
+def test_what_rows_of_one_person_share_and_nobody_else_has_is_an_id_that_follows_in_runs() -> None:
+    case = Peek(kind="string", repeats=True, compared=Compared(own=True))
+    schema = drafted(FEED, peeks=looked_at("feed", FED, Fallnummer=case))
+    assert schema.entity == EntityByColumn(table="feed", by="Patientennummer")
+    number = schema.tables["feed"].columns["Fallnummer"]
+    assert isinstance(number, Identifier)
+    assert number.runs
+
+
+def test_a_header_that_was_pasted_in_once_more_is_no_value() -> None:
+    value = Peek(kind="number", repeats=True, reading={"decimal": ",", "specials": ("<0,5", "Wert")})
+    taken = Peek(kind="datetime", repeats=True, reading={"format": ("%d.%m.%Y %H:%M",), "specials": ("Abnahme",)})
+    columns = drafted(FEED, peeks=looked_at("feed", FED, Wert=value, Abnahme=taken)).tables["feed"].columns
+    assert isinstance(columns["Wert"], Number)
+    assert isinstance(columns["Abnahme"], Datetime)
+    assert (columns["Wert"].specials, columns["Abnahme"].specials) == (("<0,5",), ())
+
+
+RECORDS = table(
+    "export",
+    "record_id unknown?, redcap_event_name unknown?, redcap_repeat_instrument unknown?, redcap_repeat_instance unknown?, "
+    "sex unknown?, diagnosis_date unknown?, visit_date unknown?, ae_start unknown?",
+)
+
+
+def test_rows_of_redcap_follow_each_other_by_what_tells_them_apart() -> None:
+    """One row for each event and instrument: what was asked once stands in one of them, and each date in some."""
+    kinds: dict[str, StorageKind] = {column.name: "string" for column in RECORDS.columns}
+    kinds |= {"redcap_repeat_instance": "integer", "sex": "integer"} | dict.fromkeys(
+        ("diagnosis_date", "visit_date", "ae_start"), "date"
+    )
+    in_some = {
+        name: Peek(kind=kinds[name], repeats=True, missing=True, compared=Compared(missing=True, counts=False))
+        for name in ("sex", "diagnosis_date", "visit_date", "ae_start")
+    }
+    export = drafted(RECORDS, peeks=looked_at("export", kinds, **in_some)).tables["export"]
+    assert export.parent is not None
+    assert export.parent.order_by == ("redcap_event_name", "redcap_repeat_instrument", "redcap_repeat_instance")
+    assert export.columns["sex"].same_for is None
+    dates = [export.columns[name] for name in ("diagnosis_date", "visit_date", "ae_start")]
+    assert [date.around for date in dates if isinstance(date, Date)] == [None] * 3
+
+
+def test_what_was_seen_to_follow_from_a_code_of_the_row_goes_with_it() -> None:
+    kinds: dict[str, StorageKind] = {"patient_id": "integer", "VISIT": "string", "PHASE": "string", "SEEN": "date"}
+    phase = Peek(kind="string", repeats=True, compared=Compared(told_by=("VISIT",)))
+    visit = Peek(kind="string", repeats=True, compared=Compared(told_by=("PHASE",)))
+    visits = table("visits", "patient_id unknown?, VISIT unknown?, PHASE unknown?, SEEN unknown?")
+    columns = drafted(visits, peeks=looked_at("visits", kinds, PHASE=phase, VISIT=visit)).tables["visits"].columns
+    determined = {name: column.determined for name, column in columns.items() if column.determined is not None}
+    assert {name: how.goes_with for name, how in determined.items()} == {"VISIT": "PHASE"}

@@ -8,7 +8,8 @@ import pytest
 
 from mare.schema import EntityByColumn
 from mare.schema.drafting import draft
-from mare.schema.reflection import Compared, Peek, ReflectedTable
+from mare.schema.drafting.people import names_person
+from mare.schema.reflection import Compared, Peek, ReflectedTable, StorageKind
 from tests.reflections import SIX_YEARS, drafted, reflect, table, written
 
 VISITS = table("panel", "rownames unknown?, id unknown?, sex unknown?, occasion unknown?, weight unknown?")
@@ -30,6 +31,27 @@ def test_where_no_two_rows_have_the_same_id_each_row_is_one_person_and_nobody_as
     schema = drafted(VISITS, peeks=seen(False))
     assert schema.entity == "panel"
     assert schema.tables["panel"].columns["id"].type == "identifier"
+
+
+def test_an_id_that_a_few_rows_lack_names_one_person_a_row_and_is_no_key() -> None:
+    kinds: dict[str, StorageKind] = {"id": "integer", "sex": "string", "onset": "date"}
+    peeks = {("cases", name): Peek(kind=kind, repeats=name != "id", missing=True) for name, kind in kinds.items()}
+    schema = drafted(table("cases", "id unknown?, sex unknown?, onset unknown?"), peeks=peeks)
+    assert schema.entity == "cases"
+    assert schema.tables["cases"].key is None
+    assert schema.tables["cases"].columns["id"].type == "identifier"
+
+
+@pytest.mark.parametrize(
+    "column", ["subjectnameoridentifier", "StudySubjectID", "patient_num", "Patienten-Nr", "subject_number", "BENE_ID"]
+)
+def test_what_everybodys_software_calls_a_person_names_one(column: str) -> None:
+    forms = table("forms", f"site string?, {column} string?, form string?")
+    visits = table("visits", f"{column} string?, visit string?, seen date?")
+    entity = drafted(forms, visits).entity
+    assert isinstance(entity, EntityByColumn)
+    assert entity.by == column
+    assert not names_person("children_no")  # a number of them
 
 
 @pytest.mark.parametrize("column", ["patient_id", "subject_id", "mrn"])
