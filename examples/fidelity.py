@@ -1,7 +1,7 @@
 """How close a synthetic oncology hospital comes to the real one: the last page of `make demo`.
 
 Two tables. The first holds distances between joint distributions of two columns (total variation: 0 is the same, 1 has
-nothing in common), by how the two columns hang together. The second asks what a doctor would ask. Distances mean
+nothing in common), by how the two columns depend on each other. The second asks what a doctor would ask. Distances mean
 nothing alone, so two others stand beside: the same hospital simulated anew, which is as close as chance allows, and the real one
 with every column shuffled, which keeps each column and no relation between them.
 

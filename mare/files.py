@@ -4,8 +4,8 @@ The content goes into a new file beside the target, onto the disk, and is rename
 and an error or a kill leaves what was there. (A budget file is written by `mare.privacy.budget_file`, under its lock; databases
 by the adapters.)
 
-What a `kill -9` leaves behind is cleared away by the next run, without touching what is in use. Whoever needs a temporary folder
-or file makes it here. Its name carries the process number, for people, and it is held by a lock (`flock`) for as long as its
+What a `kill -9` leaves behind is cleared away by the next run, without touching what is in use. Temporary folders
+and files are made here. Its name carries the process number, for people, and it is held by a lock (`flock`) for as long as its
 maker lives: the kernel lets go of it when the process dies, however it dies. So a thing of such a name whose lock is free belongs
 to nobody any more. Only what this user owns is ever looked at, links are not followed, and where a file system has no locks
 nothing is removed.

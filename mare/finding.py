@@ -173,7 +173,7 @@ def folder_place(path: str | Path, files: Iterable[Path] = ()) -> Place:
 def refuse_overlap(source: Source, sink: Sink) -> None:
     """Refuse a target that is the source, holds it, or lies within it. Both have been entered; nothing is changed by asking.
 
-    Whoever fits and samples in one go calls this before a budget is spent. A sample alone knows no source: there, a target is
+    Fitting and sampling in one go calls this before a budget is spent. A sample alone knows no source: there, a target is
     protected by the mark that only mare's own tables carry.
     """
     if isinstance(source, Located) and isinstance(sink, Located) and source.place().overlaps(sink.place()):
@@ -203,16 +203,16 @@ def refuse_files_in(sink: Sink, files: Iterable[tuple[str, Path]]) -> None:
 
 def _names(real: Path) -> set[Hashable]:
     """What is there, by device and inode; and its name in its folder, which it has before it is there."""
-    names: set[Hashable] = {("file", *known)} if (known := _known(real)) else set()
-    parent = _known(real.parent)
+    names: set[Hashable] = {("file", *known)} if (known := _device_and_inode(real)) else set()
+    parent = _device_and_inode(real.parent)
     return names | ({("name", *parent, real.name)} if parent else set())
 
 
 def _folders_above(real: Path) -> set[Hashable]:
-    return {("file", *known) for folder in real.parents if (known := _known(folder))}
+    return {("file", *known) for folder in real.parents if (known := _device_and_inode(folder))}
 
 
-def _known(path: Path) -> tuple[int, int] | None:
+def _device_and_inode(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except (OSError, ValueError):

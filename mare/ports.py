@@ -32,7 +32,7 @@ class Source(Protocol):
     - infers a type from values (`ReflectedColumn.inferred` says where somebody else did);
     - looks at one row, or one batch, to read another: no join to private rows, no statistics, no clipping to a quantile;
     - refuses a value: reading is total. What cannot be read is NULL, or the nearest that can, by a rule for that value alone,
-      and is counted in `unread`. Whoever refuses tells that there is such a value (docs/privacy.md, «Not protected»).
+      and is counted in `unread`. A refusal tells that there is such a value (docs/privacy.md, «Not protected»).
     """
 
     @property
@@ -63,18 +63,18 @@ TRUE_ROWS = "true rows"
 
 @runtime_checkable
 class Sized(Protocol):
-    """A source that knows before it is read how long that will take. For whoever waits, on their screen: nothing else may hang
+    """A source that knows before it is read how long that will take. For the progress on the screen: nothing else may depend
     on it, because it is a true number."""
 
     def about(self, table: str) -> int | None:
-        """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
+        """About how many rows a table has, by statistics or a file's head. None where only reading it would tell."""
         ...
 
 
 @runtime_checkable
 class Comparing(Protocol):
-    """A source that tells which columns of a table go together in all rows. For whoever drafts a schema and asks for it, never in
-    a fit."""
+    """A source that tells which columns of a table go together in all rows. For drafting a schema, where somebody asks for it;
+    never in a fit."""
 
     def compare(
         self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
@@ -86,8 +86,7 @@ class Comparing(Protocol):
 
 @runtime_checkable
 class Headed(Protocol):
-    """A source whose names of columns may be somebody's row. It looks at rows to tell: for whoever drafts a schema, never in a
-    fit."""
+    """A source whose names of columns may be somebody's row. It looks at rows to tell: for drafting a schema, never in a fit."""
 
     def doubts_of_headers(self) -> tuple[str, ...]:
         """What is wrong, in words that show nothing of the row, and what to do."""

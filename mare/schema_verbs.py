@@ -1,7 +1,7 @@
 """`draft`, `check`, `picture`: the verbs about a schema, twins of the command line's `init`, `check` and `graph`.
 
 None of them takes anything from a row: a source is asked for its catalogue. Of a CSV file, `draft` compares the header with the
-rows below it, to see that it is none.
+rows below it, to check that it is one.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def refuse_headers(opened: Source) -> None:
         raise SourceError("\n".join(doubts))
 
 
-def _day(said: date | str) -> date:
-    if isinstance(said, date):
-        return said
+def _day(day: date | str) -> date:
+    if isinstance(day, date):
+        return day
     try:
-        return date.fromisoformat(said)
+        return date.fromisoformat(day)
     except ValueError:
-        raise PlanError(f"between says {said!r}. Write a day as in 2019-01-31.") from None
+        raise PlanError(f"between says {day!r}. Write a day as in 2019-01-31.") from None
 
 
 def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[Fault, ...]:

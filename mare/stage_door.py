@@ -161,5 +161,5 @@ class StageDoor:
         return self._gate.curator(replace(view, most_sequences=most_sequences), share)
 
     def note(self, notes: Callable[[LocalNotes], None]) -> None:
-        """Hand the true numbers of what was left out to whoever runs the fit: internal, not private."""
+        """Hand the true numbers of what was left out to the person who runs the fit: internal, not private."""
         notes(self._staged.notes)

@@ -57,6 +57,8 @@ def spelled(value: object) -> str:
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and -_BEYOND <= number < _BEYOND else repr(number)
+    if isinstance(value, np.ndarray):  # a list is one only where a column holds nothing else
+        value = value.tolist()
     if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
         return spelled(value.real)
     if isinstance(value, Decimal) and value.is_finite():

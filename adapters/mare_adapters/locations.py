@@ -131,7 +131,7 @@ def _server_location(dialect: Dialect, driver: str, rest: str) -> SqlLocation:
     if "@" in rest[len(server) :]:
         raise _Unreadable(f"the database URL cannot be read: an @ follows a /, ? or #. {_ENCODE}")
     if re.search("[=;&#]", path):
-        raise _Unreadable(f"the database URL cannot be read: what stands for the database is not a name. {_ENCODE}")
+        raise _Unreadable(f"the database URL cannot be read: its database part is not a name. {_ENCODE}")
     userinfo, _, address = server.rpartition("@")
     user, colon, password = userinfo.partition(":")
     host, port = _split_port(address)
@@ -160,7 +160,7 @@ def _split_port(server: str) -> tuple[str, int | None]:
     if not colon or server.endswith("]"):
         host, port = server, ""
     if not _HOST.fullmatch(unquote(host)) and not unquote(host).startswith("/"):
-        raise _Unreadable(f"the database URL cannot be read: what stands for the host is not a host name. {_ENCODE}")
+        raise _Unreadable(f"the database URL cannot be read: its host part is not a host name. {_ENCODE}")
     return host, _port(port)
 
 
@@ -168,7 +168,7 @@ def _port(text: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise _Unreadable(f"the database URL cannot be read: what stands for the port is not a number. {_ENCODE}")
+        raise _Unreadable(f"the database URL cannot be read: its port part is not a number. {_ENCODE}")
     return int(text)
 
 

@@ -1,9 +1,9 @@
 """Which rows belong to which entity, and which entities are worth taking out.
 
 The stage works out the first too, while it truncates. Here it is done on its own, on the rows as they are read, before anything
-is cut, so that a slip there cannot excuse itself: a row belongs to whoever its foreign keys lead up to; a row of one's own
-belongs to everyone who refers to it; where the schema calls orphans entities, those that share a dangling key are one, and each
-row with a NULL key is one. Worth taking out are the heavy, the rare, the extreme, orphans, and some others.
+is cut, so that a slip there cannot excuse itself: a row belongs to the entity that its foreign keys lead up to; a row of one's
+own belongs to everyone who refers to it; where the schema calls orphans entities, those that share a dangling key are one, and
+each row with a NULL key is one. Worth taking out are the heavy, the rare, the extreme, orphans, and some others.
 """
 
 from __future__ import annotations

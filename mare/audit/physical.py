@@ -2,7 +2,7 @@
 
 The proof needs that each row which is read, its type and its order follow from its own entity and public facts. A type inferred
 from values, a key spelled as another row has it, a value that is refused: each happens before the gate, and only shows
-where D and D′ are read through the adapter itself. So both are given here, written by whoever asks. Compared are what the
+where D and D′ are read through the adapter itself. So both are given here, written by the caller. Compared are what the
 catalogues tell, whether one of the two fits is refused, and everything that the tape compares, to the bytes of the release; true
 numbers of what was left out differ between the two, so equal bytes also say that none of them got in.
 
@@ -105,7 +105,7 @@ def catalogue_differences(before: Reflection, now: Reflection, *, any_order: boo
     if any_order:
         names = [sorted(listed) for listed in names]
     if names[0] != names[1]:
-        return [f"the catalogue tells the tables {names[0]}, now {names[1]}"]
+        return [f"the catalogue lists the tables {names[0]}, now {names[1]}"]
     differences: list[str] = []
     for name in names[0]:
         was, is_now = (next(table for table in catalogue if table.name == name) for catalogue in (before, now))

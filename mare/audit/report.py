@@ -175,10 +175,10 @@ def audit_in_words(document: Mapping[str, Any]) -> tuple[str, ...]:
     proves. Refuses what is no such document."""
     try:
         tape, canary = document.get("tape"), document.get("canary")
-        told = [*([_tape_words(tape)] if tape else []), *([_canary_words(canary)] if canary else [])]
+        lines = [*([_tape_words(tape)] if tape else []), *([_canary_words(canary)] if canary else [])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReleaseError(f"the JSON of this audit is damaged ({type(error).__name__}). Run the audit again.") from None
-    return tuple(told) or ("No audit was made: nothing was looked for.",)
+    return tuple(lines) or ("No audit was made: nothing was looked for.",)
 
 
 def _tape_words(tape: Mapping[str, Any]) -> str:

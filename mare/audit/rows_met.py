@@ -89,14 +89,12 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
             related = relations(schema, public, {})
             met: list[Met] = []
             for name, table in staged.tables.items():
-                if table.needs.held_by is not None:
-                    staged.read(name, TableCodec(name, {}), related.get(name))
-                    continue
                 codec = table_codec(schema, name, table.needs.values) if table.needs.values else TableCodec(name, {})
                 staged.read(name, codec, related.get(name))
-                met_here = [*_columns(staged, table, codec), *_references(staged, table)]
-                reading = reading_of(table.needs, tables, reflection, collations)
-                met += _guessed(reader, table, met_here, _whose(staged, table, reading))
+                if table.needs.held_by is None:
+                    met_here = [*_columns(staged, table, codec), *_references(staged, table)]
+                    reading = reading_of(table.needs, tables, reflection, collations)
+                    met += _guessed(reader, table, met_here, _whose(staged, table, reading))
             undecoded = {**undecoded_values(public), **staged.notes.undecoded}
             return RowsMet(tuple(met), replace(staged.notes, outside={}, undecoded=undecoded))
 

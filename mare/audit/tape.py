@@ -26,7 +26,7 @@ from pathlib import Path
 from mare.errors import MareError
 from mare.finding import HeldSource, Location, open_source
 from mare.fitting import FitOptions, run_fit
-from mare.fitting.fit import Told
+from mare.fitting.fit import Listener
 from mare.planning import Plan
 from mare.ports import Source
 from mare.privacy.bits import BitSource, SeededBits
@@ -89,7 +89,7 @@ def held(source: Location | Source) -> Iterator[HeldSource]:
         yield HeldSource(reader)
 
 
-def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Told | None = None) -> FitOptions:
+def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Listener | None = None) -> FitOptions:
     """Options of a fit that is thrown away: nothing of it leaves, so no budget file pays for it and nobody is told."""
     return replace(options, bits=bits, tape=tape, tell=tell, notes=None, reserve=None)
 
@@ -141,7 +141,7 @@ class Recording:
             before, now = in_any_column_order(before), in_any_column_order(now)
         differences = differing(before, now)
         if progress != self.progress:
-            differences.append("the progress that was told is not the same")
+            differences.append("the progress that was shown is not the same")
         return tuple(differences)
 
     def retold(self, reader: HeldSource, owners: Ownership) -> tuple[ReplayAudit, ...]:
@@ -212,7 +212,7 @@ def _unpaid(queries: Sequence[Query], charges: Sequence[Charge]) -> list[str]:
     answered = [(q.what, q.view, q.mechanism, *in_rows, q.cost) for q, in_rows in zip(queries, unit, strict=True)]
     if paid == answered:
         return []
-    return [f"{len(answered)} answers left and {len(paid)} charges stand in the ledger, and they are not the same ones"]
+    return [f"{len(answered)} answers left and {len(paid)} charges are in the ledger, and they are not the same ones"]
 
 
 def _underpaid(query: Query, *, pure: bool) -> list[str]:
@@ -272,7 +272,7 @@ def published(secrets: Mapping[str, bytes], released: Artefacts) -> list[str]:
     for name, secret in secrets.items():
         spelled: Sequence[bytes] = (secret, secret.hex().encode(), secret.hex().upper().encode(), b64encode(secret).rstrip(b"="))
         faults += [
-            f"the secret key {name!r} of the fit stands in {member} of the release"
+            f"the secret key {name!r} of the fit is in {member} of the release"
             for member, content in released.items()
             if any(spelling in content for spelling in spelled)
         ]

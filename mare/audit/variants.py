@@ -60,7 +60,7 @@ class WithoutEntity(HeldSource):
             yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
 
     def removed(self) -> dict[str, RemovedRows]:
-        """Of every table that loses rows, which: for whoever makes a copy without them."""
+        """Of every table that loses rows, which: for making a copy without them."""
         removed = {}
         for table in self.owners.tables:
             needs = None if table.held_by is not None else self._needs(table.name)
@@ -153,9 +153,7 @@ def repeated(reader: HeldSource, owners: Ownership, times: int | None = None) ->
     times = times or max(2, ceil(MANY / max(1, entities)))
     largest = 1
     for relation, needs in zip(owners.relations, owners.tables, strict=True):
-        names = [f"k{i}" for i in range(len(needs.key))]
-        names += [f"f{i}" for i in range(len(needs.foreign))] if needs.held_by is None else []
-        for name in names:
+        for name in (*(f"k{i}" for i in range(len(needs.key))), *(f"f{i}" for i in range(len(needs.foreign)))):
             asked = f"SELECT max(abs(TRY_CAST({name} AS HUGEINT))) FROM {relation}"
             ((number,),) = owners.connection.execute(asked).fetchall()
             largest = max(largest, int(number or 0))

@@ -102,7 +102,7 @@ def _after_a_moment(number: int) -> None:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """A polite kill unwinds like Ctrl-C does: the staging file goes away and the target stays as it was. Within another one, that
-    one counts; what whoever started mare has set to be ignored stays ignored (`nohup`, a job in the background)."""
+    one counts; what was set to be ignored when mare was started stays ignored (`nohup`, a job in the background)."""
     before: dict[int, object] = {}
     stop, hook = _Stop(), sys.unraisablehook
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 INTERNAL = "(internal, not private)"
 UNTOLD = (
-    "What was left out of the data, in true numbers, is told on a terminal only: logs are read by many. "
+    "What was left out of the data, in true numbers, is shown on a terminal only: logs are read by many. "
     "--internal-notes FILE writes it into a file."
 )
 _NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
@@ -92,7 +92,7 @@ def _write_notes(lines: list[str], file: Path) -> None:
     try:
         write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
     except OSError as error:
-        typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not told.", err=True)
+        typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not shown.", err=True)
 
 
 def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:

@@ -55,11 +55,12 @@ Entities = Annotated[
     int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
 ]
 Where = Annotated[
-    str | None, typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. So many come out.")
+    str | None,
+    typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. As many come out as --entities says."),
 ]
 Seed = Annotated[
     int, typer.Option(help="Another seed, another sample; the same seed, the same sample. The noise of a fit has none.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="As many as there are processors, up to four, unless given. Changes no row.")
+    int | None, typer.Option(min=1, help="As many as there are processors, up to four, unless given. The rows are the same.")
 ]

@@ -1,4 +1,4 @@
-"""How far a verb is, for the eyes of whoever runs it: a bar on a terminal, plain lines in a pipe, nothing where silence was asked
+"""How far a verb is, for the person who runs it: a bar on a terminal, plain lines in a pipe, nothing where silence was asked
 for. All of it on the error stream.
 
 What is done has a name, and a count where there is one; the time left comes from the rate so far. A bar goes away when it is

@@ -5,12 +5,12 @@ Pure: domains come from the schema and from what was learned, never from the val
 
 from .bins import Bins, OpenBins
 from .building import ColumnCodec, OpenCodec, TableCodec, evenly, is_kept_as_text, table_codec
+from .by_item import ScaledCodec
 from .decoding import DecodedTable, decode_table
 from .encoding import EncodedTable, ReadTable, code_table, read_table
 from .learned_domains import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
 from .relative import RelativeCodec
-from .scaled import ScaledCodec
 from .siblings import Above, Points, Siblings
 
 __all__ = [

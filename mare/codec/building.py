@@ -14,12 +14,12 @@ from mare.schema.determined import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.layout import Shared, public_parts, shared_columns
 
 from .bins import Bins, OpenBins, make_bins, neighbours
+from .building_ordinal import Refused, ordinal_codec
+from .by_item import ScaledCodec, scaled_codec
 from .category import CategoryCodec, CodeCodec, canonical
 from .learned_domains import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
-from .ordered import Refused, ordered_codec
 from .ordinal import OrdinalCodec, SpecialValues
 from .relative import FirstCodec, RelativeCodec, whole_bins
-from .scaled import ScaledCodec, scaled_codec
 from .scales import scale_of
 
 
@@ -172,7 +172,7 @@ def _codec(
     if (scaled := _scaled(schema, table, name)) is not None:
         return _by_items(schema, table, scaled, learned, codecs, labels)
     first, elapsed = known.get(f"{table}.first({name})"), known.get(f"{table}.elapsed({name})")
-    return ordered_codec(schema, table, column, _order(learned), _order(first), _order(elapsed))
+    return ordinal_codec(schema, table, column, _order(learned), _order(first), _order(elapsed))
 
 
 def _order(learned: object) -> LearnedOrder:

@@ -4,7 +4,7 @@
 
 Of a learned list the rest is one code of its own: it is measured and modelled as any other, and is never a listed value's. When
 rows are written, it is drawn again (`Redrawn`) among values that are known but have no code, or else among the listed ones; or it
-becomes NULL. A list that the schema declares is a promise of whoever wrote it, and has no such code: a value outside becomes
+becomes NULL. A list that the schema declares is a promise of the schema, and has no such code: a value outside becomes
 `rest`, where that is a word, else NULL; where there is no NULL either, any of the values, spread by what else the row holds, so
 that none of them gains all of it.
 

@@ -15,11 +15,11 @@ from mare.errors import InternalError
 from mare.schema.determined import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
+from .by_item import ScaledCodec
 from .keeping_apart import Apart, Free
 from .nearness import drawn_near
 from .ordinal import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, OrdinalCodec
 from .relative import WIDEST, Limits, RelativeCodec
-from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
 from .ticks import FURTHEST, Mask, Ticks
 

@@ -16,10 +16,10 @@ from mare.domain import CodeArray, smallest_dtype
 from mare.errors import InternalError
 
 from .building import TableCodec, ValueCodec
+from .by_item import ScaledCodec
 from .elapsed import elapsed_ticks, free_codes
 from .ordinal import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, OrdinalCodec, Reading, beyond, unreadable
 from .relative import FirstCodec, RelativeCodec
-from .scaled import ScaledCodec
 from .scales import ticks_of_a_day
 from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
 from .ticks import FURTHEST, Mask, Ticks

@@ -203,20 +203,20 @@ class Placing:
     def measure(self, ticks: Ticks, limits: Limits) -> tuple[Ticks, Mask]:
         """Distances, or fractions of what is left; and where the value is outside what its anchors allow."""
         low, high = self.ends(limits)
-        beyond: Mask | np.bool_ = ticks > _all(high) if self.between else np.False_
+        beyond: Mask | np.bool_ = ticks > _given_limit(high) if self.between else np.False_
         if self.by_parts:
-            left = _all(high) - _all(low)
-            return fractions_of(ticks - _all(low), left), (ticks < _all(low)) | beyond
-        away = ticks - _all(low) if self.after is not None else _all(high) - ticks
+            left = _given_limit(high) - _given_limit(low)
+            return fractions_of(ticks - _given_limit(low), left), (ticks < _given_limit(low)) | beyond
+        away = ticks - _given_limit(low) if self.after is not None else _given_limit(high) - ticks
         return away - self.back, (away < 0) | beyond | (away > self.furthest if self.furthest is not None else np.False_)
 
     def closing(self, ticks: Ticks, limits: Limits, a_day: int) -> Mask:
         """Which values are their second anchor, as near as they may come to it, or the declared end, and not what they follow:
         what began on the last day ends there by itself. A day of so many ticks may stand for its midnight, or for its end."""
-        away = _all(limits.end) - self.strict - ticks
+        away = _given_limit(limits.end) - self.strict - ticks
         there: Mask = away == 0
         if not self.between:
-            there = (there | (away == a_day - 1)) & (ticks > _all(limits.low) + self.strict)
+            there = (there | (away == a_day - 1)) & (ticks > _given_limit(limits.low) + self.strict)
         return there
 
     def place(
@@ -239,13 +239,13 @@ class Placing:
         measure, outside = self.measure(ticks, limits)
         first, last = bins.around(measure)
         if self.by_parts:
-            left = np.maximum(_all(high) - _all(low), 0)
+            left = np.maximum(_given_limit(high) - _given_limit(low), 0)
             last = np.where(last >= WHOLE, left, parts_at(last + 1, left) - 1)
-            first, last = _all(low) + parts_at(first, left), _all(low) + last
+            first, last = _given_limit(low) + parts_at(first, left), _given_limit(low) + last
         elif self.after is not None:
-            first, last = _all(low) + self.back + first, _all(low) + self.back + last
+            first, last = _given_limit(low) + self.back + first, _given_limit(low) + self.back + last
         else:
-            first, last = _all(high) - last, _all(high) - first
+            first, last = _given_limit(high) - last, _given_limit(high) - first
         smallest, largest = self._range(ends)
         least = np.maximum(smallest, np.full(len(ticks), smallest) if low is None else low)
         most = np.minimum(largest, np.full(len(ticks), largest) if high is None else high)
@@ -259,21 +259,21 @@ class Placing:
         low, high = self.ends(limits)
         edges = np.asarray(bins.edges, dtype=np.int64)
         if self.by_parts:
-            left = np.maximum(_all(high) - _all(low), 0)
-            ticks = _all(low) + drawn_parts(bins.draw(codes, rng), edges[codes], edges[codes + 1], left)
+            left = np.maximum(_given_limit(high) - _given_limit(low), 0)
+            ticks = _given_limit(low) + drawn_parts(bins.draw(codes, rng), edges[codes], edges[codes + 1], left)
             return self.held(ticks, Limits(low, high), ends)
 
         def draw() -> Ticks:
             distance = bins.draw(codes, rng) + self.back
-            drawn = _all(low) + distance if self.after is not None else _all(high) - distance
-            if self.back and (nowhere := np.abs(_all(low)) >= FURTHEST).any():
+            drawn = _given_limit(low) + distance if self.after is not None else _given_limit(high) - distance
+            if self.back and (nowhere := np.abs(_given_limit(low)) >= FURTHEST).any():
                 # Around nothing is anywhere.
                 smallest, largest = self._range(ends)
                 drawn = np.where(nowhere, smallest + (rng.random(len(codes)) * (largest - smallest)).astype(np.int64), drawn)
             return drawn
 
         paced = (self.follows or self.leads) and self.after is not None and high is not None
-        nearest = _all(low) + self.back + edges[codes] if paced else None
+        nearest = _given_limit(low) + self.back + edges[codes] if paced else None
         return self.inside(draw, replace(limits, low=low, high=high), ends, rng, asked, nearest)
 
     def inside(
@@ -328,7 +328,7 @@ class Placing:
         low = None if limits.low is None else limits.low + (self.strict and self.after is not None)
         high = None if limits.high is None else limits.high - (self.strict and self.before is not None)
         if self.between and self.reach is not None:
-            high = np.minimum(_all(high), _all(limits.low) + self.reach)
+            high = np.minimum(_given_limit(high), _given_limit(limits.low) + self.reach)
         return low, high
 
 
@@ -388,7 +388,7 @@ class RelativeCodec(BinnedCodec):
         index = np.where(kinds == ORDINARY, codes, 0).astype(np.int64)
         if not self.slots.closes:
             return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY, self.rhythm)
-        away = _all(limits.end) - _all(limits.low) - 2 * self.placing.strict
+        away = _given_limit(limits.end) - _given_limit(limits.low) - 2 * self.placing.strict
         # A distance that was learned is that of the others.
         furthest = self.bins.high if self.placing.between or self.placing.reach is not None else FURTHEST
         closes = (kinds == CLOSING) & (away >= 0) & (away <= furthest)
@@ -397,7 +397,7 @@ class RelativeCodec(BinnedCodec):
         index = np.where(kinds == CLOSING, usual, index)
         asked = ((kinds == ORDINARY) | (kinds == CLOSING)) & ~closes
         ticks = self.placing.place(self.bins, index, limits, self.scale.limits, rng, asked, self.rhythm)
-        ticks[closes] = (_all(limits.end) - self.placing.strict)[closes]
+        ticks[closes] = (_given_limit(limits.end) - self.placing.strict)[closes]
         return self.placing.held(ticks, Limits(*self.placing.ends(limits)), self.scale.limits)
 
 
@@ -408,7 +408,7 @@ def whole_bins(count: int) -> Bins:
     return Bins((*(i * WHOLE // (count - 1) for i in range(count)), WHOLE + 1))
 
 
-def _all(ticks: Ticks | None) -> Ticks:
+def _given_limit(ticks: Ticks | None) -> Ticks:
     if ticks is None:
         raise InternalError("a value depends on an anchor that was not given")
     return ticks

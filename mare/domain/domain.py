@@ -21,7 +21,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from .noisy import Estimate
+from .noisy import ChildrenInCells, Estimate
 
 CodeArray = NDArray[np.unsignedinteger]
 
@@ -171,6 +171,9 @@ class Task:
 
     children: Estimate | None = None
     """How many rows there will be on average, where that was measured apart from the columns that say so."""
+
+    children_in_cells: ChildrenInCells | None = None
+    """Which part of all will have how many rows, where that was measured apart too."""
 
     doubtful: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By column, codes that nobody has said to occur, as NULL: where one does not stand clear of the noise, it does not

@@ -67,6 +67,8 @@ AGREES = 0.5
 """Deviations of a mean within which another one is taken for the same."""
 WITHIN, QUIET = 0.1, 0.25
 """What is not known of rows within such cells, in parts of all; and how many rows an entity noise may make on average."""
+HARDLY = 0.01
+"""The part of all that is hardly anybody."""
 ANCHORS = 4
 """Of the cells that stand clear, how many of the last the tail has to continue."""
 _RATIOS = np.linspace(0.0, 0.98, 99)
@@ -77,14 +79,10 @@ def settled_children(noisy: Table, deviation: float) -> Table:
 
     The last cell holds all that was cut at the cap: it belongs to the tail only where it does not stand clear itself.
     """
-    last = _last_clear(noisy, deviation)
-    beyond = np.arange(last + 1, len(noisy) - 1)
+    beyond = unclear_children(noisy, deviation)
     if not len(beyond):
         return norm_subtract(noisy)
-    capped = noisy[-1] >= FAR * deviation
-    if not capped:
-        beyond = np.append(beyond, len(noisy) - 1)
-    tail = _tail(noisy, last, beyond, deviation)
+    tail = _tail(noisy, int(beyond[0]) - 1, beyond, deviation)
     # The tail cannot have more than what is there, and what is clear keeps its proportions.
     mass = min(float(tail.sum()), 0.5)
     settled = np.zeros_like(noisy)
@@ -92,6 +90,33 @@ def settled_children(noisy: Table, deviation: float) -> Table:
     body = np.setdiff1d(np.arange(len(noisy)), beyond)
     settled[body] = norm_subtract(noisy[body], 1.0 - mass)
     return settled
+
+
+def unclear_children(noisy: Table, deviation: float) -> Places:
+    """The numbers of children beyond those that stand clear of the noise: the tail."""
+    beyond = np.arange(_last_clear(noisy, deviation) + 1, len(noisy) - 1)
+    capped = noisy[-1] >= FAR * deviation
+    return beyond if capped or not len(beyond) else np.append(beyond, len(noisy) - 1)
+
+
+def rare_children(noisy: Table, deviation: float, settled: Table) -> Places:
+    """Those of them that hardly anybody has: what many have depends on who they are, seen clearly or not."""
+    beyond = unclear_children(noisy, deviation)
+    return beyond[np.cumsum(settled[::-1])[::-1][beyond] <= HARDLY]
+
+
+def with_one_tail(rows: Table, deviation: float, settled: Table, tail: Places) -> Table:
+    """A table of numbers of children (the last axis) with its tail as one code, the last one.
+
+    Of hundreds of cells in which nothing is, some stand clear by chance, in some rows of a large table: parents of up to five
+    children had two hundred. So the tail is what it is of all rows together (``settled``), unless all of it stands clear.
+    """
+    body = np.delete(rows, tail, axis=-1)
+    share = min(float(settled[tail].sum()), 0.5)
+    usual = np.maximum(body.sum(axis=-1), 0.0) * share / (1 - share)
+    seen = rows[..., tail].sum(axis=-1)
+    own = seen - usual > FAR * deviation * sqrt(len(tail))
+    return np.concatenate([body, np.where(own, seen, usual)[..., None]], axis=-1)
 
 
 def with_mean(settled: Table, deviation: float, mean: Estimate, unsure: float) -> Table:
@@ -207,6 +232,28 @@ def _nearest(noisy: Table, tails: Table) -> Table:
 
 
 @dataclass(frozen=True, eq=False)
+class ChildrenInCells:
+    """Which part of all has how many children, in cells that grow, measured apart."""
+
+    starts: tuple[int, ...]
+    """Where each cell begins: none, one, two and three …"""
+    fractions: Table
+    deviation: float
+
+
+def in_agreement(settled: Table, deviation: float, cells: ChildrenInCells) -> Table:
+    """A distribution of numbers of children that agrees with how many there are in cells: noise falls once on each of these, and
+    on every number of a table. Within a cell the numbers stay as they are to each other."""
+    codes = np.searchsorted(cells.starts, np.arange(len(settled)), side="right") - 1
+    members = np.bincount(codes, minlength=len(cells.starts))
+    own = np.bincount(codes, weights=settled, minlength=len(cells.starts))
+    sure, other = 1 / np.maximum(members * deviation**2, 1e-300), 1 / max(cells.deviation**2, 1e-300)
+    wanted = np.where(members > 0, (sure * own + other * cells.fractions) / (sure + other), 0.0)[codes]
+    agreed = np.where(own[codes] > 0, wanted * settled / np.maximum(own[codes], 1e-300), wanted / np.maximum(members[codes], 1))
+    return np.asarray(agreed / agreed.sum()) if agreed.sum() > 0 else settled
+
+
+@dataclass(frozen=True, eq=False)
 class RowsEach:
     """How many entities have how many rows of a table, noisy, in cells that grow; and how many rows that makes."""
 
@@ -227,6 +274,14 @@ class RowsEach:
         held, typical = self._held, self._typical[: len(self._held)]
         rows = float(held @ typical)
         return Estimate(rows, float(np.hypot(self.deviation * np.sqrt((typical**2).sum()), WITHIN * rows)))
+
+    @property
+    def in_cells(self) -> ChildrenInCells:
+        """As parts of all entities: none where noise may have made those who are there."""
+        held = np.zeros(len(self.noisy))
+        held[1 : 1 + len(self._held)] = self._held / max(self.entities.value, 1.0)
+        held[0] = max(0.0, 1.0 - float(held.sum()))
+        return ChildrenInCells(self.starts[:-1], held / held.sum(), self.deviation / max(self.entities.value, 1.0))
 
     @property
     def astray(self) -> float:

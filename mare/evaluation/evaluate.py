@@ -24,13 +24,13 @@ from mare.verdicts.card import VERDICTS
 from .evaluation import Evaluation, Part, small_tables
 from .fidelity.broken import broken
 from .fidelity.calendar import calendar
-from .fidelity.coding import Coded, Sides, code_sides
-from .fidelity.copies import copies, same_rows
+from .fidelity.coded_sets import Coded, Sides, code_sides
+from .fidelity.exact_copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
+from .key_places import matched
 from .measured import ColumnFidelity, Note, SetName
-from .placing import matched
 from .questions import answer_all, read_questions
 from .risk.assess import assess_risk
 from .sides import Side, read_side
@@ -90,7 +90,9 @@ def evaluate(
         parts["utility"] = assess_utility(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
     if risk:
         tell("attacking")
-        parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+        holdout_side = sides.get("holdout")
+        inside = _shared(sides["real"], holdout_side) if holdout_side is not None else ()
+        parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], holdout_side, seed=seed, inside=inside)
     if audited is not None:
         parts["audit"] = audited
     small = small_tables({table: len(rows) for table, rows in sides["real"].entity.items() if table in sides["real"].tables})
@@ -152,6 +154,8 @@ def released(release: Release | str | Path) -> Released:
     return Released(card(load_release(release) if isinstance(release, str | Path) else release))
 
 
+_NAMED = 8
+"""Columns that one warning names."""
 _WORDS: Mapping[SetName, str] = {"real": "real rows", "synthetic": "synthetic rows", "holdout": "hold-out"}
 
 
@@ -196,11 +200,11 @@ def _warnings(coded: Coded) -> list[str]:
     if holdout is not None:
         if same_rows(sets["holdout"], sets["synthetic"]):
             warnings.append("the synthetic rows are the hold-out")
-        shared = _shared(real, holdout)
+        shared = len(_shared(real, holdout))
         if shared:
             warnings.append(
-                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none: it "
-                "looks closer than rows that nobody has seen. Split at the entity: mare split"
+                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is not "
+                "one: it looks closer than rows that were never seen. Split at the entity: mare split"
             )
     for table in real.tables:
         warnings += [
@@ -211,10 +215,23 @@ def _warnings(coded: Coded) -> list[str]:
         empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
         if empty:
             warnings.append(f"the table {table!r} of the {' and the '.join(_WORDS[name] for name in empty)} is empty")
-    return warnings
+    return [*warnings, *(line for name in sides for line in _lacking(sides, name))]
 
 
-def _shared(real: Side, holdout: Side) -> int:
+def _lacking(sides: Sides, name: SetName) -> Iterator[str]:
+    """Columns that a side lacks, and another has; columns of which it has nothing that can be read."""
+    side, others = sides[name], [other for other in sides.values() if other is not sides[name]]
+    not_there = [c for c in side.missing if "." in c and not all(c in other.missing for other in others)]
+    unread = [c for c, count in side.unread.items() if count >= max(1, len(side.entity.get(c.partition(".")[0], ())))]
+    for what, columns in (("are not there", not_there), ("hold nothing that can be read as the schema says", unread)):
+        if columns:
+            more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+            listed = ", ".join(sorted(columns)[:_NAMED]) + more
+            yield f"columns of the {_WORDS[name]} {what}, and count as NULL: {listed}"
+
+
+def _shared(real: Side, holdout: Side) -> np.ndarray:
+    """The entities of the hold-out who are among the real ones."""
     if real.keys is None or holdout.keys is None:
-        return 0
-    return int((matched([holdout.keys], [real.keys]) >= 0).sum())
+        return np.arange(0)
+    return np.flatnonzero(matched([holdout.keys], [real.keys]) >= 0)

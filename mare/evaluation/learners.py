@@ -59,7 +59,7 @@ def design_matrices(parts: tuple[Features, ...], columns: tuple[int, ...]) -> li
     blocks: list[list[Floats]] = [[] for _ in parts]
     for column in columns:
         if parts[0].is_number(column):
-            known = parts[0].known(column)
+            known = parts[0].finite(column)
             middle, spread = (float(np.mean(known)), float(np.std(known)) or 1.0) if len(known) else (0.0, 1.0)
             nulls = any(np.isnan(part.number(column)).any() for part in parts)
             for block, part in zip(blocks, parts, strict=True):

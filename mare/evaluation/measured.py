@@ -285,7 +285,7 @@ class Answer:
     """And the other way round."""
 
     @property
-    def told(self) -> str:
+    def apart(self) -> str:
         """How far apart the answers are."""
         if self.fault:
             return self.fault
@@ -340,7 +340,7 @@ class Note:
     names: tuple[str, ...]
     """Tables and columns."""
 
-    def told(self, most: int | None = None) -> str:
+    def line(self, most: int | None = None) -> str:
         """In a line, with so many names."""
         shown = self.names if most is None or len(self.names) <= most + 1 else self.names[:most]
         more = f" and {len(self.names) - len(shown):,} more" if len(shown) < len(self.names) else ""

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from mare.errors import SourceError
 from mare.stage.intake import staging_database
 
+from .key_places import as_text
 from .measured import Answer, SetName
-from .placing import as_text
 from .sides import Side
 
 SHOWN_ROWS = 200
@@ -48,7 +48,7 @@ def read_questions(file: Path) -> tuple[Question, ...]:
         written = statement.query.strip()
         sql, tail = _parted(written)
         if not statement.type.name.startswith("SELECT"):
-            raise SourceError(f"{file}: a question is a SELECT; this is none: {sql.splitlines()[0]}")
+            raise SourceError(f"{file}: a question is a SELECT; this is not one: {sql.splitlines()[0]}")
         questions.append(Question(comment or " ".join(sql.split())[:60], sql))
         comment = _comment(tail)  # what stands before the next one
     if not questions:

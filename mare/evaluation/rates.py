@@ -69,8 +69,8 @@ def shared_confidence(figures: int, confidence: float = CONFIDENCE) -> float:
 
 
 def share(successes: int, n: int, confidence: float = CONFIDENCE, *, worth: float | None = None) -> Rate:
-    """A share of successes with Wilson's interval, which stays honest at 0 and 1 and for small n. Where outcomes hang together,
-    they are ``worth`` fewer independent ones (`independent_number`)."""
+    """A share of successes with Wilson's interval, which stays honest at 0 and 1 and for small n. Where outcomes depend on each
+    other, they are ``worth`` fewer independent ones (`independent_number`)."""
     if n == 0:
         return Rate(0.5, 0.5, 0)
     z, size, p = _z(confidence), n if worth is None else worth, successes / n

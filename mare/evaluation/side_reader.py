@@ -20,7 +20,7 @@ from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import Stretch, empty_columns, order_columns, reading_of, typed_stretches
 from mare.stage.needs import Link, TableNeeds, needs
 
-from .placing import as_text, complete, distinct, matched, order_of
+from .key_places import as_text, complete, distinct, matched, order_of
 from .sides import Lost, Referred, Rows, Side, in_one_piece
 
 
@@ -254,7 +254,7 @@ class SideReader:
 
     def _references(self) -> None:
         for table in self.tables:
-            if table.held_by is not None or table.name not in self.side.tables:
+            if table.name not in self.side.tables:
                 continue
             for number, link in enumerate(table.links):
                 there = self._target(table, link)

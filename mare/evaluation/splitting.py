@@ -27,7 +27,7 @@ from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import reading_of
 
-from .placing import matched
+from .key_places import matched
 from .side_reader import whole_tables
 from .sides import Side, in_one_piece, read_side
 
@@ -201,7 +201,7 @@ class _Held(HeldSource):
             stored = reflection.table(name)
             if stored is None:
                 raise SourceError(f"{reflection.label} has no table {name!r}. It has: {', '.join(t.name for t in reflection)}.")
-            needs = next((table for table in wanted if table.name == name and table.held_by is None), None)
+            needs = next((table for table in wanted if table.name == name), None)
             compared = reading_of(needs, wanted, reflection, {}).columns(needs) if needs is not None else ()
             names = {column.name.casefold() for column in stored.columns}
             asked = [c.name for c in stored.columns] + [c for c in compared if c.casefold() not in names]

@@ -29,7 +29,7 @@ from mare.schema.checks import settled_or_raise
 from mare.schema.loading import load_schema
 
 from .evaluation import INTERNAL, plain
-from .fidelity.coding import code_sides
+from .fidelity.coded_sets import code_sides
 from .fidelity.pairs import compare_pairs, pair_means
 from .measured import KINDS, PairKind, PairMeans, SetName
 from .sides import Side, read_side

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mare.schema.columns import Date, Datetime
-
 from .fidelity.features import Feature, key_columns, values
 from .fidelity.ranks import Numbers
 from .measured import Happening, Timeline
@@ -64,7 +62,7 @@ def _clock(side: Side, table: str) -> tuple[Numbers, Numbers]:
 
 def _times(side: Side, table: str) -> list[Numbers]:
     described = side.schema.tables[table].columns
-    names = [name for name, column in described.items() if isinstance(column, Date | Datetime)]
+    names = [name for name, column in described.items() if column.has_day]
     times = (values(side, Feature(table, name, "number", "column", name)).numbers for name in names[:2])
     return [numbers for numbers in times if numbers is not None]
 

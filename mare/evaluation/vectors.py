@@ -63,7 +63,7 @@ class Features:
     def number(self, column: int) -> Floats:
         return np.asarray(self.values[column], np.float64)
 
-    def known(self, column: int) -> Floats:
+    def finite(self, column: int) -> Floats:
         """The numbers that are there."""
         numbers = self.number(column)
         return numbers[np.isfinite(numbers)]
@@ -95,7 +95,7 @@ def binned(parts: Sequence[Features], column: int, bins: int, edges_of: Features
     categories, with the others as one. The bins follow ``edges_of``, or else all parts."""
     basis = edges_of if edges_of is not None else joined(parts)
     if basis.is_number(column):
-        known = basis.known(column)
+        known = basis.finite(column)
         edges = np.unique(np.quantile(known, np.linspace(0, 1, bins + 1)[1:-1])) if len(known) else np.empty(0)
         codes = []
         for part in parts:
@@ -153,7 +153,7 @@ def _scaled(
     if not first.is_number(column):
         return first.code(column).astype(np.float32), second.code(column).astype(np.float32), True
     values = [side.number(column) for side in (first, second)]
-    known = np.concatenate([part.known(column) for part in parts])
+    known = np.concatenate([part.finite(column) for part in parts])
     low, width = (float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else (0.0, 1.0)
     mine, theirs = (np.where(np.isfinite(value), (value - low) / width, _NULL).astype(np.float32) for value in values)
     return mine, theirs, any(not np.isfinite(value).all() for value in values)
@@ -259,7 +259,7 @@ def _measures(kind: pa.DataType) -> bool:
 def _numbers(values: pa.ChunkedArray) -> Floats:
     if pa.types.is_temporal(values.type):
         values = values.cast(pa.int32() if pa.types.is_date32(values.type) or pa.types.is_time32(values.type) else pa.int64())
-    numbers = np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
+    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     return np.where(np.isfinite(numbers), numbers, np.nan)  # what has no place on a scale is as good as NULL
 
 

@@ -69,9 +69,9 @@ def verdict(evaluation: Evaluation) -> str:
     for listing in listings(evaluation, _SHOWN, _SHOWN):
         right = frozenset(listing.right)
         lines += ["", f"{listing.title}:", *table(listing.head, listing.rows, _WIDTH, 0, right), *wrap(listing.note, _WIDTH)]
-    lines += ["", *(f"Question: {answer.name}: {answer.told}" for answer in evaluation.answers)] if evaluation.answers else []
+    lines += ["", *(f"Question: {answer.name}: {answer.apart}" for answer in evaluation.answers)] if evaluation.answers else []
     lines += [line for part in evaluation.parts.values() for line in ("", *part.words())]
-    lines += [f"Note: {note.told(_NAMED)}" for note in evaluation.notes]
+    lines += [f"Note: {note.line(_NAMED)}" for note in evaluation.notes]
     return "\n".join([*lines, f"({INTERNAL})"])
 
 
@@ -164,7 +164,7 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
     yield _copies(evaluation)
     risk = evaluation.parts.get("risk")
     if isinstance(risk, Risk):
-        yield "no" if risk.leaks else "trust", in_short(risk)
+        yield "no" if risk.leaks else "trust" if risk.beside_outsiders else "coarse", in_short(risk)
 
 
 def in_short(risk: Risk) -> str:

@@ -207,10 +207,10 @@ def carried(look: FineHistogram, placed: OpenBins, ratio: Fraction) -> FineHisto
     if len(set(edges)) != len(edges) or len(edges) < 2 or any(edge.denominator != 1 for edge in edges):
         return None
     edges[0], edges[-1] = Fraction(0), Fraction(high - low + 1)
-    told = tuple(float(edge) for edge in edges)
-    if len(set(told)) != len(told):  # beyond 2^53 doubles cannot tell neighbours apart
+    doubles = tuple(float(edge) for edge in edges)
+    if len(set(doubles)) != len(doubles):  # beyond 2^53 doubles cannot tell neighbours apart
         return None
-    grid = replace(look.grid, edges=told)
+    grid = replace(look.grid, edges=doubles)
     return replace(look, grid=grid, noisy=look.noisy[cells])
 
 

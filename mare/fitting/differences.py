@@ -55,7 +55,7 @@ def learned_nearness(ask: Ask, bins: Bins, others: Mapping[str, Bins], *, follow
     beside = partner(bins, others)
     asked: list[tuple[str | None, Bins]] = [(None, bins)] if follows else []
     asked += [(beside, others[beside])] if beside is not None else []
-    told = []
+    near = []
     for name, other in asked:
         own, theirs = bins.evenly_often(POINTS), other.evenly_often(POINTS)
         center = int(np.median(own) - np.median(theirs)) // bins.step * bins.step
@@ -65,8 +65,8 @@ def learned_nearness(ask: Ask, bins: Bins, others: Mapping[str, Bins], *, follow
         usual = nearest_likeliest(histogram.noisy, chance)
         if _is_told(usual, chance, histogram):
             edges, weights = tuple(int(edge) for edge in grid.edges), (_rounded(usual), _rounded(chance))
-            told.append(Nearness(name, center, edges, *weights))
-    return tuple(told)
+            near.append(Nearness(name, center, edges, *weights))
+    return tuple(near)
 
 
 def _rounded(weights: Numbers) -> tuple[float, ...]:

@@ -21,7 +21,7 @@ from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.domains import most_sequences, row_bounds
-from mare.planning.learning import STRANGERS
+from mare.planning.learning import STRANGERS, needed, open_domains
 from mare.planning.plan import phase_shares
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from mare.schema import Schema
 
 LOG = logging.getLogger("mare")
-Told = Callable[[str], None]
+Listener = Callable[[str], None]
 """Told what the fit is doing: names of phases and groups, never a number from the data."""
 
 
@@ -66,7 +66,7 @@ class FitOptions:
     """Where noise comes from; the operating system unless a test says otherwise."""
     tape: Tape | None = None
     """For audits: records, or replays. NOT PRIVATE."""
-    tell: Told | None = None
+    tell: Listener | None = None
     notes: Callable[[LocalNotes], None] | None = None
     """Handed the true numbers of dropped rows: internal, not private, for the screen of whoever runs the fit."""
     folder: Path | None = None
@@ -84,7 +84,7 @@ def fit(
     budget_file: str | Path | None = None,
     purpose: str = "",
     by: str = "",
-    progress: Told | None = None,
+    progress: Listener | None = None,
     notes: Callable[[LocalNotes], None] | None = None,
     unsafe_seed: int | None = None,
     unsafe_peeked: bool = False,
@@ -127,7 +127,7 @@ def login_name() -> str:
 
 def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions) -> Release:
     """As `fit`, with everything that the command line and the audit need to say."""
-    tell = _told(options.tell)
+    tell = _listener_and_log(options.tell)
     schema = plan.schema
     _refuse_peeked(plan, options.unsafe_peeked)
     _refuse_tables(schema)
@@ -159,9 +159,12 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             ledger.begin(SIZES)
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
-            phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0, sizes=sizes.share)
+            unknown = open_domains(schema, [planned.group for planned in plan.groups], pure=plan.budget.pure)
             strange = [choice for choice in may_be_strange(wanted, plan.budget.pure) if choice.name not in collations]
-            unit_share = phases.learn / max(len(wanted) + len(strange) * STRANGERS + weight, 1e-9)
+            units = len(wanted) + len(strange) * STRANGERS + weight
+            wants = needed(plan.budget, unknown, sizes.entities)
+            phases = phase_shares(sizes.entities, learns=units > 0, sizes=sizes.share, needed=wants)
+            unit_share = phases.learn / max(units, 1e-9)
             tell("learning domains")
             ledger.begin(LEARNING)
             chosen = choose_keys(door, wanted, bounds, unit_share * len(wanted))
@@ -200,12 +203,13 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                 levels = group_levels(group.group, group.columns, group.history, coded, sizes.lengths)
                 sequences, share = most_sequences(schema, bounds, group.group.table, group.group.part), models_share * group.share
                 curator = door.group(group.group, group.columns, group.history, group.sensitivity, sequences, levels, share)
-                known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)
+                known, told_by = sizes.measured_rows(group.group.table, group.group.part), sizes.told_by(group)
                 task = replace(group.task, rows=known, told_by=told_by, rehearsed=rehearsal.history(group))
                 task = replace(
                     task,
                     length=sizes.length(group.group.table, group.group.part),
                     children=sizes.children(group),
+                    children_in_cells=sizes.children_in_cells(group),
                     doubtful=doubtful_codes(schema, group),
                     begins=beginning_columns(group.group, coded[group.group.table]),
                     near=near_columns(group, coded[group.group.table]),
@@ -216,7 +220,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
     return Release(schema, settled, output, arrays, ledger, public)
 
 
-def _told(listener: Told | None) -> Told:
+def _listener_and_log(listener: Listener | None) -> Listener:
     """Whoever listens, and the log."""
 
     def tell(what: str) -> None:

@@ -96,9 +96,9 @@ def with_endings(bins: Bins, weighed: Weighed) -> Bins:
     held = np.flatnonzero(bins.weights)
     span, ended = bins.cells[held[-1] + 1] - bins.cells[held[0]] if len(held) else 0, bins
     for rounds in (10, RESTS):
-        usual, said = _by_rest(seen, rounds), _by_rest(_said(ended), rounds)
-        if span >= PERIODS * rounds and np.abs(usual - said).sum() / 2 > TOLD + noise:
-            more = np.divide(usual, said, out=np.zeros(rounds), where=said > 1e-6)
+        usual, drawn = _by_rest(seen, rounds), _by_rest(_drawn_endings(ended), rounds)
+        if span >= PERIODS * rounds and np.abs(usual - drawn).sum() / 2 > TOLD + noise:
+            more = np.divide(usual, drawn, out=np.zeros(rounds), where=drawn > 1e-6)
             digits = np.minimum(_all_rests(ended.digits, rounds) * more, float(rounds))
             rounded = tuple(float(f"{weight:.4g}") for weight in digits.tolist())
             ended = replace(bins, digits=rounded, weights=_reweighted(bins, digits)) if any(rounded) else ended
@@ -113,7 +113,7 @@ def _all_rests(digits: Sequence[float], rounds: int) -> Numbers:
     return np.tile(np.asarray(digits or (1.0,), dtype=np.float64), rounds // (len(digits) or 1))
 
 
-def _said(bins: Bins) -> Numbers:
+def _drawn_endings(bins: Bins) -> Numbers:
     """How usual each ending is among what is drawn from these bins."""
     rests, usual = np.zeros(RESTS), _all_rests(bins.digits, RESTS)
     for (low, high), weight in zip(pairwise(bins.cells), bins.weights, strict=True):

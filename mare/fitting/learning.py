@@ -180,10 +180,10 @@ class Learning:
             if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
                 learner = self.door.numbers(table, name, "values", codec, self._most_rows(table, name), share * BOUNDS)
                 calendar, unit = calendar_of(ordered), unit_of(ordered)
-                (found,) = looked_at(asking(learner), [open_grid(calendar, placed, unit)], [open_cuts(calendar)], MOST_CELLS)
-                self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed, unit)
-                self.looks[f"{table}.{name}"] = ordered.scale.unit, [found.looks]
-                doubts = doubts_of_range(f"{table}.{name}", found.clear, vague_ends(found, calendar, placed, unit))
+                (look,) = looked_at(asking(learner), [open_grid(calendar, placed, unit)], [open_cuts(calendar)], MOST_CELLS)
+                self.learned[f"{table}.{name}"] = learned_order(look, calendar, placed, unit)
+                self.looks[f"{table}.{name}"] = ordered.scale.unit, [look.looks]
+                doubts = doubts_of_range(f"{table}.{name}", look.clear, vague_ends(look, calendar, placed, unit))
                 self.guessed |= {doubt.where for doubt in doubts}
                 self.doubts += doubts
         for name, scaled in _scaled(codec):
@@ -276,12 +276,12 @@ class Learning:
             bins = seen_values(placed, weighed([*(known[0] if known else []), look]))
         else:
             grids, cuts = [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)]
-            (found,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
-            bins = placed_bins(placed, tapered(found, spacing_of(placed)))
+            (seen,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
+            bins = placed_bins(placed, tapered(seen, spacing_of(placed)))
         if ends and self._has_digits(table, column, placed):
             learner = self.door.numbers(table, column, "digits", self.codec(table), rows, share * last_digits.SHARE, 0, step)
-            (found,) = last_digits.endings(asking(learner), [last_digits.FIRST])
-            bins = last_digits.with_endings(bins, found)
+            (counted,) = last_digits.endings(asking(learner), [last_digits.FIRST])
+            bins = last_digits.with_endings(bins, counted)
         bins = bins.in_ticks(step)
         self.doubts += doubts_of_ends(f"{table}.{column}", self.codec(table).ordered[column], bins) if measure == "values" else ()
         rhythm = rhythms.learned_rhythm(self._asks(table, column, share), scale) if measure == "values" else None

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
 
-from mare.domain import Estimate, Marginal, RowsEach
+from mare.domain import ChildrenInCells, Estimate, Marginal, RowsEach
 from mare.graph.groups import Part
 from mare.planning import Warned
 from mare.planning.domains import RowBound
@@ -44,7 +44,7 @@ class Sizes:
     share: float = 0.0
     """Of the whole budget, what was spent."""
 
-    def known(self, table: str, part: Part) -> Estimate | None:
+    def measured_rows(self, table: str, part: Part) -> Estimate | None:
         """How many rows a group's view has, where it has one per entity: that number alone was measured as such."""
         one_each = (self.parents[table] if part == "context" else table) == self._entity
         return Estimate(float(self.entities), self.deviation) if one_each else None
@@ -54,11 +54,23 @@ class Sizes:
         parent = self.parents[table] if part == "context" else table
         return self.tables[parent] if parent is not None else float(self.entities)
 
-    def children(self, settled: SettledGroup) -> Estimate | None:
-        """How many rows a parent row has on average, where a group counts all of them."""
+    def children_in_cells(self, settled: SettledGroup) -> ChildrenInCells | None:
+        """How many entities have how many rows, where a group counts all rows of each."""
+        each = self._counted(settled)
+        return None if each is None or self.parents[settled.group.table] != self._entity else each.in_cells
+
+    def _counted(self, settled: SettledGroup) -> RowsEach | None:
+        """The rows of a group that counts all of them."""
         group = settled.group
         each, parent = self.rows.get(group.table), self.parents[group.table]
-        if not group.counts or each is None or parent is None or any(c.role in ("exists", "derived") for c in group.columns):
+        if not group.counts or parent is None or any(c.role in ("exists", "derived") for c in group.columns):
+            return None
+        return each
+
+    def children(self, settled: SettledGroup) -> Estimate | None:
+        """How many rows a parent row has on average, where a group counts all of them."""
+        each, parent = self._counted(settled), self.parents[settled.group.table]
+        if each is None or parent is None:
             return None
         total, above = each.total, self.tables[parent]
         if parent == self._entity:

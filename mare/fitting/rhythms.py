@@ -73,11 +73,11 @@ def _grains(ask: Ask, a_day: int) -> tuple[float, ...]:
 def _usual(ask: Ask, clock: Clock) -> tuple[float, ...]:
     """How usual each part is, against an even spread; nothing where they are alike as far as the noise tells."""
     parts = int(_FIRST[clock].edges[-1])
-    (found,) = looked_at(ask, [_FIRST[clock]], [lambda low, high, _: evenly(low, high, round(high - low))], parts)
-    rows, edges = found.histogram.noisy, np.asarray(found.histogram.grid.edges, dtype=np.int64)
+    (look,) = looked_at(ask, [_FIRST[clock]], [lambda low, high, _: evenly(low, high, round(high - low))], parts)
+    rows, edges = look.histogram.noisy, np.asarray(look.histogram.grid.edges, dtype=np.int64)
     total = float(rows.sum())
-    if found.tree.gain <= SURELY or total <= 0:
+    if look.tree.gain <= SURELY or total <= 0:
         return ()
     seen = np.repeat(rows / np.diff(edges), np.diff(edges)) * parts / total
-    noise = 0.4 * found.histogram.deviation * len(rows) / total
+    noise = 0.4 * look.histogram.deviation * len(rows) / total
     return tuple(float(f"{weight:.4g}") for weight in seen.tolist()) if np.abs(seen - 1).sum() / 2 / parts > TOLD + noise else ()

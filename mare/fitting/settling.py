@@ -23,7 +23,7 @@ from mare.relational.placing import seen_columns
 from mare.relational.relations import SAME, Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
-from mare.schema.columns import MOST_PLACES, Category, Date, Datetime, Identifier, Ordinal
+from mare.schema.columns import MOST_PLACES, Category, Identifier, Ordinal
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -40,7 +40,7 @@ ROUGHLY = (0.5, 1.0, 2.0, 4.0)
 
 def open_codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
     """The codecs of every table as far as the schema settles them; refuses, all at once, what cannot be coded."""
-    held = {needs.name: () if needs.held_by is not None else needs.values for needs in tables}
+    held = {needs.name: needs.values for needs in tables}
     return {name: table_codec(plan.schema, name, columns) if columns else TableCodec(name, {}) for name, columns in held.items()}
 
 
@@ -102,7 +102,7 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
         end = isinstance(known, Ordinal) and known.ends_with_calendar
         last = group.columns.size(name) - 1
         doubtful[name] = ((last,) if null else ()) + ((last - null,) if end else ())
-        if isinstance(known, Date | Datetime):
+        if isinstance(known, Ordinal) and known.has_day:
             before = last - known.nullable - known.closes - (known.first is not None)
             doubtful[name] += tuple(before - place for place in range(len(known.specials)))
     return {name: codes for name, codes in doubtful.items() if codes}

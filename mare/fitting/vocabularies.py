@@ -41,7 +41,8 @@ SAY_ENCODING = "Say how the files are written, after their place (export/?encodi
 
 def named_values(rows_each: int, most: int) -> int:
     """How many of its values an entity names, which has so many rows on average and at most ``most`` values. It speaks for all of
-    them together with one voice, so whoever has many need not be silent on some; the threshold rises a little with the number."""
+    them together with one voice, so an entity that has many need not be silent on some; the threshold rises a
+    little with the number."""
     return max(1, min(_TIMES_THE_ROWS * rows_each, most, MOST_PER_ENTITY))
 
 

@@ -39,7 +39,7 @@ class TableNode:
 
     name: str
     role: TableRole
-    virtual: bool = False
+    by_column: bool = False
     """An entity by column: it has no rows of its own in the source, and no columns."""
 
 
@@ -88,10 +88,10 @@ class DatasetDag:
         if faults := find_graph_faults(schema):
             raise SchemaError(describe(faults, schema.name or "schema"), faults)
         layout = Layout(schema)
-        nodes = [TableNode(schema.entity_name, "entity", virtual=True)] if schema.entity_name and schema.entity_holder else []
+        nodes = [TableNode(schema.entity_name, "entity", by_column=True)] if schema.entity_name and schema.entity_holder else []
         nodes += [TableNode(name, cast(TableRole, role)) for name, role in layout.roles.items() if role != "ignored"]
         known = {node.name for node in nodes}
-        edges = [edge for node in nodes if not node.virtual for edge in _edges(schema, node) if edge.parent in known]
+        edges = [edge for node in nodes if not node.by_column for edge in _edges(schema, node) if edge.parent in known]
         return cls(tuple(nodes), tuple(edges), layout)
 
     @cached_property
@@ -113,7 +113,7 @@ class DatasetDag:
 
     def tables(self, *roles: TableRole) -> tuple[str, ...]:
         """The real tables with these roles (all without), in the order of the schema."""
-        return tuple(n.name for n in self.nodes if not n.virtual and (not roles or n.role in roles))
+        return tuple(n.name for n in self.nodes if not n.by_column and (not roles or n.role in roles))
 
     @property
     def entity(self) -> TableNode:
@@ -129,7 +129,7 @@ class DatasetDag:
         needed = _generation(self)
         needed.add_edges_from((earlier, table) for table in self.tables("private") for earlier in self.earlier_siblings(table))
         order = nx.lexicographical_topological_sort(needed, key=lambda name: place[name])
-        return tuple(name for name in order if not self.node(name).virtual)
+        return tuple(name for name in order if not self.node(name).by_column)
 
     def earlier_siblings(self, table: str) -> tuple[str, ...]:
         """Tables below an ancestor, not ancestors themselves, whose numbers of rows a table may look at: those before it in an
@@ -145,7 +145,7 @@ class DatasetDag:
     def _order_by_name(self) -> tuple[str, ...]:
         place = {node.name: (node.role not in ("public", "pool"), node.name) for node in self.nodes}
         order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
-        return tuple(name for name in order if not self.node(name).virtual)
+        return tuple(name for name in order if not self.node(name).by_column)
 
     def ancestors(self, table: str) -> tuple[str, ...]:
         """Whom a row can be joined to n:1 by ownership, nearest first. With several owners: what all of them share."""

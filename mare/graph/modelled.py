@@ -49,7 +49,7 @@ class TableParts:
 def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     """The nodes of a table. Public tables, pools and the entity by column have none: nothing in them is learned."""
     node = dag.node(name)
-    if node.virtual or node.role in ("public", "pool"):
+    if node.by_column or node.role in ("public", "pool"):
         return TableParts()
     table, link = schema.tables[name], schema.parent(name) if node.role == "private" else None
     values = _values(schema, name, table, link)

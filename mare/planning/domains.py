@@ -5,7 +5,8 @@ the most it can become; `fit` settles the rest. An unrolled vocabulary gives one
 
 And S: how many rows one entity may have in a column group. The guarantee rests on it. It comes from caps that are enforced
 (mare-2024, V: the product of ``|X|`` along a path to the entity, summed over paths where a table has several), or from the lower
-cap per entity; never from the data's maximum. Every bound says how it came about: whoever set the caps has to recognise them.
+cap per entity; never from the data's maximum. Every bound says how it came about: the person who set the caps has to recognise
+them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ domain will be learned; shares and noise are a preview, worked out by the functi
 
 How many entities there are, and how many rows each table has, gets a tenth at most, and no more than it needs: with many
 entities next to nothing (decision 18). The other numbers are those of the measured recipe (step 2): for learned domains a
-quarter where there are 10,000 entities, falling to a tenth at 100,000. The preview uses the assumed number of
+quarter where there are 10,000 entities, falling to a tenth at 100,000; and more, up to most of the budget, where few entities
+have much to tell: what is not known of a column no model puts right (decision 8). The preview uses the assumed number of
 entities, the fit its noisy one.
 
 The same plan gives the same JSON bytes: keys have a fixed order, numbers are in Python's shortest exact form.
@@ -40,8 +41,8 @@ Verdict = Literal["fine", "noisy", "drowns"]
 
 
 @dataclass(frozen=True)
-class PlannedGroup:
-    """One column group with everything that its model is told, in upper bounds."""
+class ModelledGroup:
+    """One column group, and what its model is told whether it was planned or fitted."""
 
     group: ColumnGroup
     """Columns and history, as the correlation PDAG gives them."""
@@ -50,15 +51,11 @@ class PlannedGroup:
     options: Mapping[str, OptionValue]
     """The model's options: its defaults overlaid with what the schema says."""
     columns: Domain
-    """What the model generates; upper bounds of sizes. What unrolls a vocabulary appears once per key: `exists(drug_id)#0`."""
+    """What the model generates. What unrolls a vocabulary appears once per key: `exists(drug_id)#0`."""
     history: Domain
-    """What the model may look at, named as ``str(HistoryColumn)``; upper bounds of the sizes."""
-    learned: frozenset[str]
-    """Columns of this group whose domain is learned, and paid for, before the model is fitted."""
+    """What the model may look at, named as ``str(HistoryColumn)``."""
     sensitivity: int
     """S: rows that one entity may have here at most, by caps that are enforced."""
-    reason: str
-    """How S came about: `10 admissions × 10 transfers = 100`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
@@ -66,6 +63,16 @@ class PlannedGroup:
     @property
     def name(self) -> str:
         return self.group.name
+
+
+@dataclass(frozen=True)
+class PlannedGroup(ModelledGroup):
+    """As it is planned: sizes are upper bounds."""
+
+    learned: frozenset[str]
+    """Columns of this group whose domain is learned, and paid for, before the model is fitted."""
+    reason: str
+    """How S came about: `10 admissions × 10 transfers = 100`."""
 
     @property
     def task(self) -> Task:
@@ -181,7 +188,7 @@ class Plan:
 
 
 SIZES = 0.11
-LEARN_FEW, LEARN_MANY = 0.25, 0.10
+LEARN_FEW, LEARN_MANY, LEARN_MOST = 0.25, 0.10, 0.60
 
 
 @dataclass(frozen=True)
@@ -196,14 +203,25 @@ class Phases:
     """The column groups, all together."""
 
 
-def phase_shares(entities: float, *, learns: bool, sizes: float = SIZES) -> Phases:
+@dataclass(frozen=True)
+class Needed:
+    """What learning needs."""
+
+    share: float = 0.0
+    """Of the budget, with which what may stay unknown would be clear of its noise."""
+    columns: float = 0.0
+    """The part of all columns that may stay unknown: they gain by it, and all of them pay."""
+
+
+def phase_shares(entities: float, *, learns: bool, sizes: float = SIZES, needed: Needed = Needed()) -> Phases:
     """The split. ``entities`` is declared, assumed or noisy; ``learns``: whether any domain or any bins have to be learned;
     ``sizes``: what they have cost."""
     if not learns:
         return Phases(sizes, 0.0, 1.0 - sizes)
     # linear in the logarithm between the two sizes that were measured
     step = min(1.0, max(0.0, log10(max(entities, 1.0)) - 4.0))
-    learn = LEARN_FEW + step * (LEARN_MANY - LEARN_FEW)
+    usual = LEARN_FEW + step * (LEARN_MANY - LEARN_FEW)
+    learn = usual + needed.columns * max(0.0, min(needed.share, LEARN_MOST) - usual)
     return Phases(sizes, learn, 1.0 - sizes - learn)
 
 

@@ -23,7 +23,7 @@ from mare.schema.loading import load_schema
 from mare.schema.schema import ModelChoice, peeked_paths
 
 from .domains import GroupDomains, RowBound, group_bound, group_domains, measures_any_bins, row_bounds
-from .learning import note_on_lists, open_domains, preview_learning, warn_of_learning
+from .learning import needed, note_on_lists, open_domains, preview_learning, warn_of_learning
 from .plan import Plan, PlannedGroup, Warned, phase_shares
 from .preview import (
     assume_rows,
@@ -110,7 +110,7 @@ def _previewed(
     work = {g.name: chosen[g.name].model.workload(g.task) for g in groups}
     opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
     learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups]) or opened.weight > 0
-    phases = phase_shares(sizes.entities, learns=learns)
+    phases = phase_shares(sizes.entities, learns=learns, needed=needed(budget, opened, sizes.entities))
     seen = preview(groups, work, rows, budget, schema.allocation, phases, sizes.entities)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]

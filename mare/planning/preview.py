@@ -9,8 +9,8 @@ the shares out again with noisy sizes, so a wrong assumption here misleads nobod
 
 And what its reader has to agree with: what is public, what was peeked, what is learned; and what to change where a group will
 drown in noise. Noise grows with the number of cells, and falls with ε: the remedy names the columns and the ε that would do it
-alone; a little of each does it together. Caps are no remedy: models scale down whoever has more rows than most, so that what
-nobody reaches adds no noise, and a lower one cuts rows.
+alone; a little of each does it together. Caps are no remedy: models scale down an entity that has more rows than most, so that
+what nobody reaches adds no noise, and a lower one cuts rows.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def preview(
 
 
 def clipped(sensitivity: int, rows: float, entities: float) -> int:
-    """How many rows of an entity are counted in full, about: models scale down whoever has more than most, so that caps that
-    nobody reaches add no noise."""
+    """How many rows of an entity are counted in full, about: models scale down an entity that has more than most, so that caps
+    that nobody reaches add no noise."""
     return min(sensitivity, max(1, ceil(rows / max(entities, 1.0))))
 
 
@@ -229,7 +229,7 @@ def warn_of_a_guess(schema: Schema, entities: float) -> Warned:
     """No verdict is known where nobody said how many entities there are: 91 customers are no 10,000."""
     return Warned(
         schema.entity_name or "entities",
-        f"nobody said how many there are, so each verdict is for a guess of {entities:,.0f}",
+        f"their number is not given, so each verdict is for a guess of {entities:,.0f}",
         "Say it with --entities N, or with rows: in the schema if the number is public.",
     )
 

@@ -52,7 +52,7 @@ class Gate:
         self._ungranted = ledger.left
         self._secrets: dict[str, bytes] = {}
         if not self._bits.private:
-            ledger.mark_not_private("the noise came from a seeded source: whoever knows the seed can take it off")
+            ledger.mark_not_private("the noise came from a seeded source: anyone who knows the seed can remove it")
         if tape is not None:
             ledger.mark_not_private(tape.reason)
 

@@ -24,11 +24,11 @@ from .bits import BitSource
 from .conversion import down, learning_delta
 from .fine_histograms import FineHistogram
 from .grids import Grid
-from .ledger import Charge, Ledger
+from .ledger import Ledger
 from .noise import LARGEST_COUNT, Noise, prepare_noise
 from .stable_keys import UNIT, as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold, weighed
 from .tape import Query, Tape
-from .till import Till, portion_of
+from .till import Till, described_charge, portion_of
 from .view import PrivateColumn, PrivateView
 
 Integers = NDArray[np.int64]
@@ -118,7 +118,7 @@ class Learner:
                 denominator=UNIT,
                 listed=True,
             )
-            till.pay(query, _keys_charge(query, named, delta), quote.portion)
+            till.pay(query, replace(described_charge(query, named), histograms=1, delta=delta), quote.portion)
             values, weights = canonical(weighed(self._column.keys(named, self._secret("stable keys")), named))
             texts, released = till.release(
                 query, [identifiers(values), weights], lambda: self._drawn(values, weights, noise, threshold, most)
@@ -180,21 +180,6 @@ class Learner:
         drawn = replace(noise, cells=len(counts)).draw(self._bits) if len(counts) else counts
         kept, noisy = kept_keys(values, np.clip(counts + drawn, -LARGEST_COUNT, LARGEST_COUNT), threshold, most)
         return [as_numbers(kept), noisy]
-
-
-def _keys_charge(query: Query, named: int, delta: float) -> Charge:
-    return Charge(
-        what=query.what,
-        view=query.view,
-        mechanism=query.mechanism,
-        norm=query.norm,
-        sensitivity=query.sensitivity / query.denominator,
-        scale=query.scale / query.denominator,
-        cost=query.cost,
-        histograms=1,
-        cells=named,
-        delta=delta,
-    )
 
 
 def _check_whole(where: str, what: str, value: int, most: int) -> None:

@@ -1,6 +1,6 @@
 """`Occasion`: when a release was made, for what, by whom, with which mare and from which schema.
 
-For the one who signs. It is handed in by whoever starts a fit: nothing here looks at a clock or at who is logged in, so the same
+For the one who signs. It is handed in with a fit: nothing here looks at a clock or at who is logged in, so the same
 fit on the same occasion gives the same bytes. It says when a fit began, never when it was over: how long it took may depend on
 the data.
 """

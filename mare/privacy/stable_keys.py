@@ -1,6 +1,6 @@
 """Stable keys: a list of values can be learned without anybody's own value getting into it, but with probability δ.
 
-Each entity names at most k₀ of its distinct values. Whoever names t of them gives each the weight 1/√t, so that an entity moves
+Each entity names at most k₀ of its distinct values. One that names t of them gives each the weight 1/√t, so that an entity moves
 all of them together by 1 in L2, however many it names: who holds one value speaks for it with a full voice, and k₀ can be large.
 Weights are whole numbers of a unit, rounded down: t·⌊UNIT/√t⌋² ≤ UNIT².
 

@@ -173,7 +173,7 @@ def described_query(
     )
 
 
-def described_charge(query: Query, cells: int, total_variation: float) -> Charge:
+def described_charge(query: Query, cells: int, total_variation: float = 0.0) -> Charge:
     """The payment as the ledger keeps it, in rows: dividing by a power of two loses nothing."""
     return Charge(
         what=query.what,

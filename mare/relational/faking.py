@@ -60,7 +60,7 @@ def fake_values(kind: FakeKind, locale: str, numbers: Index, purpose: int) -> pa
 
     def pick(what: str, of_same: str = "", read: Callable[[str], str] = str) -> pa.Array:
         """One of what Faker tells; what is ``of_same`` goes along with that."""
-        known = [read(text) for text in _known(locale, what)]
+        known = [read(text) for text in _drawn_once(locale, what)]
         return pa.array(known, type=pa.string()).take(pa.array(draws.at(of_same or what).integers(0, len(known))))
 
     def joined(*parts: pa.Array | str, by: str = " ") -> pa.Array:
@@ -81,13 +81,13 @@ def fake_values(kind: FakeKind, locale: str, numbers: Index, purpose: int) -> pa
         case "street":
             return pick("street_address")
         case "phone":
-            known = _known(locale, "phone_number")
+            known = _drawn_once(locale, "phone_number")
             forms = [form for form in known if len(form) <= _PHONE_LETTERS] or [form[-_PHONE_LETTERS:] for form in known]
             masks = draws.at("phone").integers(0, len(forms)).tolist()
             ends = _own_digits(numbers, purpose, _PHONE_DIGITS)
             return pa.array([_ending(forms[mask], end) for mask, end in zip(masks, ends, strict=True)], type=pa.string())
         case "iban":
-            form = _known(locale, "iban")[0]
+            form = _drawn_once(locale, "iban")[0]
             ends = _own_digits(numbers, purpose, _IBAN_DIGITS)
             return pa.array([_checked(_ending(form, end)) for end in ends], type=pa.string())
         case _:
@@ -95,7 +95,7 @@ def fake_values(kind: FakeKind, locale: str, numbers: Index, purpose: int) -> pa
 
 
 @cache
-def _known(locale: str, what: str) -> tuple[str, ...]:
+def _drawn_once(locale: str, what: str) -> tuple[str, ...]:
     faker = _faker(locale)
     faker.seed_instance(_SEED)
     return tuple(" ".join(str(getattr(faker, what)()).split()) for _ in range(DRAWN))

@@ -28,7 +28,7 @@ from mare.schema.condition_grammar import Condition, parse_condition
 from mare.schema.layout import Above, PublicPart, going_with, part_above, public_parts
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
-from .judging import CodedEnding
+from .conditions_met import CodedEnding
 from .placing import NOWHERE, STRANGER, Index
 from .public import PublicTable, PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
@@ -216,7 +216,8 @@ def relations(
         wholes = _whole_keys(schema, name, public)
         pairs = {c: (of, (learned or {}).get(f"{name}.{c}")) for c, of in going_with(described, described.columns).items()}
         names = {
-            c: Names(of, found if isinstance(found, LearnedValues) else LearnedValues(())) for c, (of, found) in pairs.items()
+            c: Names(of, learned if isinstance(learned, LearnedValues) else LearnedValues(()))
+            for c, (of, learned) in pairs.items()
         }
         own = (ending, described.columns, wholes, names)
         related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, *own)

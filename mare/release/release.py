@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import LearnedDomains
-from mare.domain import Domain, OptionValue, Task
-from mare.graph.groups import ColumnGroup
+from mare.domain import Task
 from mare.models import FittedModel, get_model
 from mare.notebook import page
 from mare.planning import Warned
+from mare.planning.plan import ModelledGroup
 from mare.relational.placing import alike_of, lags_of
 from mare.relational.public import PublicTables
 from mare.schema import Schema
@@ -35,27 +34,13 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
-class SettledGroup:
-    """One column group as it was fitted."""
+class SettledGroup(ModelledGroup):
+    """As it was fitted."""
 
-    group: ColumnGroup
-    model: str
-    options: Mapping[str, OptionValue]
-    columns: Domain
-    history: Domain
-    sensitivity: int
-    """S: rows that one entity may have here, by caps that were enforced."""
     rows: float
     """n̂: noisy, never the true number."""
     share: float
     """Fraction of the models' budget."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
-
-    @property
-    def name(self) -> str:
-        return self.group.name
 
     @property
     def task(self) -> Task:

@@ -42,6 +42,17 @@ def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTabl
     return tuple(made[name] for name in _referred_first(made))
 
 
+def left_tables(schema: Schema, reflection: Reflection, *, scripted: bool = False) -> tuple[str, ...]:
+    """What of the source is not made at all, in words. ``scripted``: its views are written into a file."""
+    made = {name.casefold() for name, table in schema.tables.items() if not table.ignore}
+    tables = [table.name for table in reflection if table.name.casefold() not in made]
+    views = [left.name for left in reflection.left_out if left.reason.startswith(("a view", "a materialised view"))]
+    return (
+        *([f"the schema leaves out {', '.join(tables)}"] if tables else ()),
+        *([f"views: {', '.join(views)}; --ddl FILE writes them"] if views and not scripted else ()),
+    )
+
+
 def without_links(tables: tuple[ReflectedTable, ...], schema: Schema, references: Collection[str]) -> tuple[ReflectedTable, ...]:
     """The same tables without the foreign keys of these references (`table.reference`): they may lead to keys that the public
     table does not have, as they do in the source."""
@@ -136,7 +147,7 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
 
 def _unwritten(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int, ReflectedColumn], ...]:
     """The columns that nobody writes, which a target of the source's family has all the same: what the source computes itself,
-    over the synthetic rows; and, empty, what the schema leaves out and may be NULL, so that an application finds it."""
+    over the synthetic rows; and, empty or at its default, what the schema leaves out, so that an application finds it."""
     made = [column for column in source.columns if column.name in kept or _is_unwritten(source, column, kept)]
     return tuple((place, column) for place, column in enumerate(made) if _is_unwritten(source, column, kept))
 
@@ -146,7 +157,8 @@ def _is_unwritten(source: ReflectedTable, column: ReflectedColumn, kept: Collect
         return bool(column.expression)
     # A file or a frame has no catalogue that says what may be NULL, and nobody inserts into one.
     of_database = bool(source.dialect) and column.name not in kept
-    return of_database and column.nullable and column.name not in source.key and column.counter is None
+    goes_without = column.nullable or column.default is not None
+    return of_database and goes_without and column.name not in source.key and column.counter is None
 
 
 def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
@@ -243,7 +255,8 @@ def _foreign_keys(
         if isinstance(filling, FromAbove) and filling.table in schema.tables:
             reference = ""
         elif isinstance(filling, Linked):
-            reference = filling.reference or "via"
+            # Each column of a public key is drawn by itself, and brought together with the others of its reference.
+            reference = schema.tables[table].reference_of(column) or filling.reference or "via"
         else:
             continue
         referred = _source_table(reflection, filling.table).column(filling.column)

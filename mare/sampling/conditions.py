@@ -13,8 +13,8 @@ from mare.codec.building import ValueCodec
 from mare.codec.category import CodeCodec, canonical
 from mare.codec.ticks import Mask
 from mare.errors import PlanError
+from mare.relational.conditions_met import judged
 from mare.relational.filling import Modelled, WorkedOut, fillings
-from mare.relational.judging import judged
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Listed
 from mare.schema.condition_grammar import (

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mare.codec.building_ordinal import named_table
 from mare.codec.category import canonical
-from mare.codec.ordered import named_table
 from mare.codec.parsing import by_distinct
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.domain import ranks

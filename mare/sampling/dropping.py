@@ -4,9 +4,9 @@ that must hold and leads to such a row.
 They are few, and they go with all that depends on them. Everything else of the block stays as it is.
 
 And rows that end their sequence (`ends: {when: …}`): nobody is admitted again after a death. How many rows a sequence has is
-drawn before them, and, where codes tell, whether it ends (`mare.relational.judging`). So the row that ends it comes last, and
-neither rows nor ends are lost. What still ends a sequence too early, by its values as they come out, ends it: the rows after it
-go. Where the calendar ends a sequence, so do gaps that leave too little time for the rows still to come (`Pacing`).
+drawn before them, and, where codes tell, whether it ends (`mare.relational.conditions_met`). So the row that ends it comes last,
+and neither rows nor ends are lost. What still ends a sequence too early, by its values as they come out, ends it: the rows after
+it go. Where the calendar ends a sequence, so do gaps that leave too little time for the rows still to come (`Pacing`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from mare.codec.ordinal import ORDINARY
 from mare.codec.ticks import Mask, null_mask
 from mare.domain import CodeArray, RowDraws, as_generator, move_apart, repeated
 from mare.models import FittedModel
+from mare.relational.conditions_met import CodedEnding, judged
 from mare.relational.filling import Linked, Modelled
-from mare.relational.judging import CodedEnding, judged
 from mare.relational.placing import NOWHERE, Index, Placed
 from mare.schema import Schema
 from mare.schema.condition_grammar import Condition, parse_condition

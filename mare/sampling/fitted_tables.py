@@ -1,7 +1,7 @@
 """`FittedTables`: a release, ready to generate; `Chunk`, what is made of it: coded rows and the keys of their random numbers; and
 `Decoder`, which makes values of them.
 
-Each table of a chunk is decoded once, by whoever asks for it first: generation asks for the tables above a sequence, which tell
+Each table of a chunk is decoded once, when it is first asked for: generation asks for the tables above a sequence, which tell
 how far it has come; writing asks for all of them.
 """
 
@@ -124,7 +124,7 @@ class FittedTables(Decoder):
 
 
 def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
-    """The random numbers that a table is decoded with: the same ones whoever asks, and whenever."""
+    """The random numbers that a table is decoded with: the same ones, wherever and whenever they are asked for."""
     return as_generator(RowDraws(chunk.keys[table], purpose_of("decode")))
 
 

@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mare.codec.building_ordinal import named_table
 from mare.codec.category import canonical
-from mare.codec.ordered import named_table
 from mare.codec.ticks import Mask, microseconds, null_mask
 from mare.errors import InternalError
-from mare.relational.judging import judged
+from mare.relational.conditions_met import judged
 from mare.relational.placing import NOWHERE, Index
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
@@ -86,7 +86,7 @@ _UNARY: dict[str, Callable[[Numbers], Numbers]] = {
 def evaluate(expression: Expression, rows: _Rows) -> NumberColumn:
     """The value of an expression for each row."""
     with np.errstate(all="ignore"):
-        return _known(_value(expression.body, expression, rows))
+        return _finite(_value(expression.body, expression, rows))
 
 
 def _value(node: ast.expr, expression: Expression, rows: _Rows) -> NumberColumn:
@@ -105,16 +105,16 @@ def _value(node: ast.expr, expression: Expression, rows: _Rows) -> NumberColumn:
             return value(inner)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             a, b = value(left), value(right)
-            return _known(NumberColumn(_BINARY[type(op)](a.values, b.values), a.nulls | b.nulls))
+            return _finite(NumberColumn(_BINARY[type(op)](a.values, b.values), a.nulls | b.nulls))
         case ast.Call(func=ast.Name(id=called), args=[ast.Constant(value=int() as number), yes, no]) if called == CHOICE:
             a, b, true = value(yes), value(no), rows.holds(expression.conditions[number])
             return NumberColumn(np.where(true, a.values, b.values), np.where(true, a.nulls, b.nulls))
         case ast.Call(func=ast.Name(id=called), args=arguments):
-            return _known(_call(called, [value(argument) for argument in arguments]))
+            return _finite(_call(called, [value(argument) for argument in arguments]))
     raise InternalError(f"an expression holds {type(node).__name__}, which the schema's checks do not let pass")
 
 
-def _known(column: NumberColumn) -> NumberColumn:
+def _finite(column: NumberColumn) -> NumberColumn:
     """What is no number is NULL from here on, so that coalesce sees it."""
     return NumberColumn(column.values, column.nulls | ~np.isfinite(column.values))
 

@@ -107,7 +107,7 @@ class _Parser:
 
     def refuse(self, wanted: str) -> NoReturn:
         raise NotACondition(
-            f"cannot be read at character {self.place + 1}: {wanted} should stand here.\n  {self.text}\n"
+            f"cannot be read at character {self.place + 1}: {wanted} is expected here.\n  {self.text}\n"
             f"  {' ' * self.place}^\nWrite for example: age >= 65 and (sex = 'F' or ward in ('a', 'b')) and died is not null"
         )
 

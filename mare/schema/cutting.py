@@ -46,7 +46,7 @@ class Cut:
     """Tables and columns of the source that the schema does not mention."""
 
     @property
-    def told(self) -> list[str]:
+    def summary(self) -> list[str]:
         """All of it, a line for each reason."""
         lines = [f"left out: {line}" for line in _by_reason(self.left_out)]
         lines += [f"described otherwise: {line}" for line in _by_reason(self.changed)]
@@ -103,7 +103,7 @@ def _header(label: str, reflection: Reflection, cut: Cut) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={JSON_SCHEMA}"
     yield f"# {label}, cut down by `mare init --like` to what {reflection.label} has."
     yield f"# {reflection.what_was_read}"
-    for line in cut.told:
+    for line in cut.summary:
         yield from wrap(
             line, _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False, break_on_hyphens=False
         )

@@ -200,10 +200,10 @@ def _without_conditions(text: str) -> tuple[str, list[str]]:
     if re.search(rf"(?<!\w){CHOICE}\s*\(", text):
         raise ValueError(f"it calls {CHOICE}")
     parts, conditions, at = [], list[str](), 0
-    while (found := _IF.search(text, at)) is not None:
-        end = _end_of_condition(text, found.end())
-        parts += [text[at : found.start()], f"{CHOICE}({len(conditions)}"]
-        conditions.append(text[found.end() : end])
+    while (opening := _IF.search(text, at)) is not None:
+        end = _end_of_condition(text, opening.end())
+        parts += [text[at : opening.start()], f"{CHOICE}({len(conditions)}"]
+        conditions.append(text[opening.end() : end])
         at = end
     return "".join([*parts, text[at:]]), conditions
 

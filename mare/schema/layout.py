@@ -1,4 +1,4 @@
-"""`Layout`: how the tables of a schema hang together, worked out once, also where the schema contradicts itself.
+"""`Layout`: how the tables of a schema depend on each other, worked out once, also where the schema contradicts itself.
 
 The checks ask it. It never raises: what is missing or circular is theirs to report. And `shared_columns`: those that repeat one
 fact in every row below another; `public_parts`: what is drawn of the references to public tables.

@@ -195,8 +195,8 @@ class LeftOut:
 
 
 _INFERRED = (
-    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so let each "
-    "be what is known of such data."
+    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so set each "
+    "to what is known of such data."
 )
 """A schema is public, and a fit forgets such types; a draft has nothing else to go by."""
 
@@ -216,7 +216,7 @@ class Reflection:
         """What a draft has looked at, for people."""
         read = "No value was read."
         if self.by_headers:
-            read = "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+            read = "Of CSV files, rows below the header were compared with it, to check that it is one; no value was kept."
         if any(column.inferred for table in self for column in table.columns):
             return f"{read} {_INFERRED}"
         return read

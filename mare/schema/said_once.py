@@ -60,7 +60,7 @@ class Reading(Strict):
     @model_validator(mode="after")
     def _one_mark_each(self) -> Reading:
         if self.thousands is not None and self.thousands == (self.decimal or "."):
-            raise ValueError(f"{self.thousands} stands before decimals and between thousands: say another `decimal`")
+            raise ValueError(f"{self.thousands} is both the decimal mark and the thousands separator: say another `decimal`")
         return self
 
 

@@ -26,7 +26,7 @@ from mare.ports import Forgiving, Source
 from mare.relational.placing import Index
 from mare.relational.public import Texts
 
-from .loading import Collations, load_rows, reading_of
+from .loading import Collations, load_by_column, load_rows, reading_of
 from .needs import TableNeeds
 from .staged import LocalNotes, Staged
 from .staged_tables import StagedTable, load_vocabulary, read_places
@@ -41,7 +41,6 @@ from .truncation import (
     note_owned,
     owned_by_parent,
     owned_by_reference,
-    place_by_column,
     positions,
     sorted_rows,
     truncate_rows,
@@ -117,11 +116,7 @@ class _Work:
 
     def table(self, needs: TableNeeds) -> None:
         raw, placed = self._raw(needs), f"placed_{len(self.placed)}"
-        if needs.held_by is not None:
-            place_by_column(self.connection, raw, placed, self.key)
-            self.entities = count_rows(self.connection, placed)
-            self.reread.add(needs.name)
-        elif needs.parent is not None:
+        if needs.parent is not None:
             rows = sorted_rows(self.connection, raw, self._owned(needs, raw), needs)
             kept, cut = truncate_rows(rows, needs)
             self._place(needs, raw, placed, kept, positions(kept.parent))
@@ -141,10 +136,9 @@ class _Work:
             self.entities = len(rows)
         self.placed[needs.name] = (placed, needs)
         if any(table.orphans == "entity" for table in self.tables):
-            self.noted[needs.name] = placed if needs.held_by is not None else f"noted_{len(self.placed)}"
-            if needs.held_by is None:
-                tables = {name: described for name, (_, described) in self.placed.items()}
-                note_owned(self.connection, raw, self.noted[needs.name], needs, self.noted, tables)
+            self.noted[needs.name] = f"noted_{len(self.placed)}"
+            tables = {name: described for name, (_, described) in self.placed.items()}
+            note_owned(self.connection, raw, self.noted[needs.name], needs, self.noted, tables)
 
     def _place(self, needs: TableNeeds, raw: str, target: str, rows: OwnedRows, position: Index) -> None:
         """What other tables look for (where a row stands, its keys, its references) as a table; where rows stand as arrays."""
@@ -165,10 +159,12 @@ class _Work:
         self.connection.unregister("thin")
 
     def _raw(self, needs: TableNeeds) -> str:
-        """The table's rows as read, each with its hash. An entity by column reads the table that holds it; that is read once."""
+        """The table's rows as read, each with its hash. Those of an entity by column come from the table that holds it."""
         if needs.held_by is not None:
-            return self._raw(next(table for table in self.tables if table.name == needs.held_by))
-        if needs.name not in self.raw:
+            holder = self._raw(next(table for table in self.tables if table.name == needs.held_by))
+            self.raw[needs.name] = f"raw_{len(self.raw)}"
+            load_by_column(self.connection, holder, self.raw[needs.name], self.key)
+        elif needs.name not in self.raw:
             raw = self.raw[needs.name] = f"raw_{len(self.raw)}"
             reading = reading_of(needs, self.tables, self.source.reflect(), self.collations)
             batches = self.source.read(needs.name, reading.columns(needs))
@@ -225,7 +221,7 @@ class _Work:
         return Staged(self.connection, tables, self.entities, notes, self.vocabularies)
 
     def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
-        raw = self.raw[needs.held_by or needs.name]
+        raw = self.raw[needs.name]
         if needs.name in self.reread:
             return read_places(self.connection, needs, relation, raw, parents)
         rows, position = self.standing[needs.name]

@@ -247,6 +247,12 @@ def load_rows(
     return Odd(unread, undecoded)
 
 
+def load_by_column(connection: duckdb.DuckDBPyConnection, holder: str, table: str, key: bytes) -> None:
+    """The entities that no table holds, as a table: a row for each value of the foreign key of the rows that tell them apart."""
+    values = f"SELECT DISTINCT f0 AS k0 FROM {holder} WHERE f0 IS NOT NULL"
+    connection.execute(f"CREATE TABLE {table} AS SELECT k0, hash($1, k0) AS h FROM ({values})", [key.hex()])
+
+
 def empty_columns(needs: TableNeeds) -> list[tuple[str, str]]:
     """The staged columns of a source without rows, and their types."""
     types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]

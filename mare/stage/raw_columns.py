@@ -202,7 +202,7 @@ def listed_view(staged: Staged, table: str, name: str, cells: Mapping[str, int],
     outside = max(cells.values()) + 1
     codes = coded_by_value(staged.values(table)[name], dict(cells), outside, outside + 1, outside + 2).codes
     held = staged.tables[table]
-    known = held.known
+    known = held.counted_rows
     owner, coded = held.entity[known], {CODE: codes[known]}
     return StagedView(f"{table}.{name}", Domain((CODE,), (outside + 2,)), most_rows, staged.entities, owner, coded)
 
@@ -231,13 +231,13 @@ def _clock(staged: Staged, table: str, name: str, measure: Measure, codec: Table
     read = staged.as_read(table)
     there = np.isin(read.readings[name].kinds, (ORDINARY, FIRST_ROW))
     at, per_day = _counted(staged, table, name, codec, there), ticks_of_a_clock(codec.ordered[name].scale)
-    told = {"hours": hours_of, "days": days_of, "grains": grain_codes}[measure]
-    clock = told(read.points[name].lower[at], per_day)
+    codes_of = {"hours": hours_of, "days": days_of, "grains": grain_codes}[measure]
+    clock = codes_of(read.points[name].lower[at], per_day)
     return MeasuredColumn(f"{table}.{measure}({name})", most_rows, staged.entities, staged.tables[table].entity[at], clock)
 
 
 def _elapsed(staged: Staged, table: str, name: str, most_rows: int) -> MeasuredColumn:
-    at, owner = staged.tables[table].known, staged.tables[table].entity
+    at, owner = staged.tables[table].counted_rows, staged.tables[table].entity
     elapsed = staged.as_read(table).elapsed[name][at]
     return MeasuredColumn(f"{table}.elapsed({name})", most_rows, staged.entities, owner[at], elapsed)
 

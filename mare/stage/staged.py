@@ -162,13 +162,13 @@ class Staged:
 
     def entity_view(self, name: str, table: str) -> StagedView:
         """The entities themselves, one row each: for their number. Orphans are protected, but are none of them."""
-        known = self.tables[table].entity[self.tables[table].known]
+        known = self.tables[table].entity[self.tables[table].counted_rows]
         return StagedView(name, Domain((), ()), 1, len(known), known, {})
 
     def rows_view(self, name: str, table: str, entity: str, starts: Sequence[int]) -> StagedView:
         """How many rows of a table each entity has, in cells that begin at these numbers: one row per entity."""
-        staged, owner = self.tables[table], self.tables[entity].entity[self.tables[entity].known]
-        rows = np.bincount(staged.entity[staged.known], minlength=self.entities)[owner]
+        staged, owner = self.tables[table], self.tables[entity].entity[self.tables[entity].counted_rows]
+        rows = np.bincount(staged.entity[staged.counted_rows], minlength=self.entities)[owner]
         codes = (np.searchsorted(np.asarray(starts), rows, side="right") - 1).astype(smallest_dtype(len(starts)))
         return StagedView(name, Domain((ROWS,), (len(starts),)), 1, self.entities, owner, {ROWS: codes})
 
@@ -178,7 +178,7 @@ class Staged:
         held = staged.key if reference is None else self._public_keys(staged, *staged.needs.link(reference))
         if held is None:
             raise InternalError(f"table {table!r} refers to no public key")
-        size, known = keys + 2, staged.known
+        size, known = keys + 2, staged.counted_rows
         codes = np.where(held == STRANGER, keys, np.where(held < 0, keys + 1, held)).astype(smallest_dtype(size))
         return StagedView(name, Domain((KEY,), (size,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
 
@@ -308,7 +308,7 @@ class Staged:
         placed = self.placed
         memory = max((h.lag for h in group.history if (h.table, h.part) == (group.table, group.part)), default=0)
         space = placed.space(group.table, group.part)
-        counted = self.tables[space].known
+        counted = self.tables[space].counted_rows
         if group.part == "head" and group.table in self._rest:
             # The unrolled rows have their key from the context; the head generates the others'.
             counted = self._rest[group.table]

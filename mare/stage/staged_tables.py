@@ -60,7 +60,7 @@ class StagedTable:
         return uncoded_rows(self.parent, self.position, self.counts, self.owner, self.unknown)
 
     @property
-    def known(self) -> Index:
+    def counted_rows(self) -> Index:
         """The rows that are counted: all but those that stand in for a missing one."""
         if self.unknown is None:
             return np.arange(len(self.parent), dtype=np.int64)

@@ -37,17 +37,6 @@ from .loading import order_columns, staged_columns
 from .needs import TableNeeds
 
 
-def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str, key: bytes) -> None:
-    """One entity for each value of the foreign key of the table that holds it, in the order of a keyed hash."""
-    held = f"SELECT DISTINCT f0 AS k0 FROM {raw} WHERE f0 IS NOT NULL"
-    order = "row_number() OVER (ORDER BY hash($1, k0), k0) - 1"
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT NULL::BIGINT AS row, k0, 0 AS parent, 0 AS position, {order} AS place, "
-        f"{order} AS entity, false AS unknown FROM ({held})",
-        [key.hex()],
-    )
-
-
 def check_entities(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
     """An entity that is there twice is refused: nobody could tell whom to protect. It is the one refusal that depends on values
     (docs/privacy.md, «Not protected»)."""
@@ -311,7 +300,8 @@ def _untied(connection: duckdb.DuckDBPyConnection, raw: str, row: Index, tied: M
 
 @dataclass(frozen=True)
 class Cuts:
-    """How many rows of a table were cut, by what took them. True numbers: for whoever runs the fit, never for a released file."""
+    """How many rows of a table were cut, by what took them. True numbers: for the person who runs the fit,
+    never for a released file."""
 
     unknown_key: int = 0
     """Associative: their public key is not in the public table."""

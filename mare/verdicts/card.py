@@ -49,6 +49,8 @@ class ColumnCard:
     cells: int = 0
     clear: int = 0
     """Of its codes, how many stood clear of the noise."""
+    help: str = ""
+    """What would make it better; none where it is to be trusted, or nothing would."""
 
     @property
     def name(self) -> str:
@@ -121,20 +123,43 @@ class Card:
         """The columns of that verdict, worst first."""
         return tuple(sorted((c for c in self.columns if c.verdict == verdict), key=lambda c: -(c.at_most or 0.0)))
 
+    def purposes(self) -> tuple[str, ...]:
+        """What it is good for, for what with care, and for what not: the first thing that anybody wants to know."""
+        judged = [column.verdict for column in self.columns if column.verdict is not None]
+        stood = [table.stood for table in self.crosstabs]
+        kinds = {"building and testing (types, keys and rules are right)": 0}
+        single = _grade(judged.count("trust"), judged.count("coarse"), len(judged))
+        if judged:
+            kinds[f"figures of single columns ({judged.count('trust')} of {len(judged)} are to be trusted)"] = single
+        if stood:  # what stands on columns is no better than they are
+            related = max(single, _grade(stood.count("clear"), stood.count("partly"), len(stood)))
+            kinds[f"relating columns ({stood.count('clear')} of {len(stood)} cross-tabs stood clear of the noise)"] = related
+        named = [", ".join(kind for kind, graded in kinds.items() if graded == grade) for grade in range(len(_GRADES))]
+        return tuple(f"{word} {listed}" for word, listed in zip(_GRADES, named, strict=True) if listed)
+
+    def helps(self) -> Mapping[str, tuple[ColumnCard, ...]]:
+        """What would help, and which columns: what helps most of them first."""
+        helped = dict[str, tuple[ColumnCard, ...]]()
+        for column in (*self.of("do not use"), *self.of("coarse")):
+            if column.help:
+                helped[column.help] = (*helped.get(column.help, ()), column)
+        return dict(sorted(helped.items(), key=lambda item: -len(item[1])))
+
     def to_dict(self) -> dict[str, Any]:
         """In lists and mappings, as JSON has them."""
         bounds = {"trust": TRUST, "coarse": COARSE, "held_by": 0.95}
-        return {"card": _FORMAT, **asdict(self), "bounds": bounds, "counts": {v: len(self.of(v)) for v in VERDICTS}}
+        counts = {verdict: len(self.of(verdict)) for verdict in VERDICTS}
+        return {"card": _FORMAT, **asdict(self), "bounds": bounds, "counts": counts, "purposes": list(self.purposes())}
 
     def to_html(self) -> str:
         """One page that needs nothing else."""
-        from .page import render_page
+        from .card_page import render_page
 
         return render_page(self)
 
     def render(self, width: int = 100) -> str:
         """For a terminal."""
-        from .words import render_text
+        from .card_text import render_text
 
         return render_text(self, width)
 
@@ -173,6 +198,14 @@ def card(release: Release) -> Card:
     )
 
 
+_GRADES = ("Good for", "With care for", "Not for")
+
+
+def _grade(good: int, fair: int, of: int) -> int:
+    """Which of them half of all deserve, or more."""
+    return 0 if 2 * good >= of else 1 if 2 * (good + fair) >= of else 2
+
+
 def _at_most(error: float) -> float:
     return round(min(1.0, MARGIN * error), 4)
 
@@ -202,6 +235,7 @@ def _asked(part: str, charges: list[Charge], total: float) -> Asked:
 
 def _tables(release: Release, errors: ExpectedErrors) -> Iterator[TableCard]:
     rows = {settled.group.table: settled.rows for settled in release.plan.groups if settled.group.part == "rows"}
+    rows |= {table: errors.unrolled(table) for table in release.schema.tables if table not in rows}
     contexts = {settled.group.table for settled in release.plan.groups if settled.group.part == "context"}
     for name, table in release.schema.tables.items():
         if table.public or table.ignore or (name not in rows and name not in contexts):
@@ -215,7 +249,7 @@ def _tables(release: Release, errors: ExpectedErrors) -> Iterator[TableCard]:
 
 
 def _columns(release: Release, errors: ExpectedErrors) -> Iterator[ColumnCard]:
-    unknown = {doubt.where: doubt.what for doubt in release.doubts if "stood clear of the noise" in doubt.what}
+    unknown = {doubt.where: doubt for doubt in release.doubts if "stood clear of the noise" in doubt.what}
     for table, origins in column_origins(release.schema, release.tables).items():
         for column, origin in origins.items():
             expected = errors.of(table, column) if origin.startswith("learned") or origin == "worked out" else None
@@ -227,7 +261,13 @@ def _columns(release: Release, errors: ExpectedErrors) -> Iterator[ColumnCard]:
             figures = _verdict(error), round(error, 4), _at_most(error)
             apart = "" if expected.distance is None else f"; its distance from what it follows: {_verdict(expected.distance)}"
             clear = expected.clear if doubt is None else 0  # its own codes did not: what is left of it is the rest
-            yield ColumnCard(table, column, origin, *figures, doubt or expected.mainly + apart, expected.cells, clear)
+            why, helps = (expected.mainly + apart, expected.help) if doubt is None else (doubt.what, _lower(doubt.remedy))
+            better = "" if figures[0] == "trust" else helps
+            yield ColumnCard(table, column, origin, *figures, why, expected.cells, clear, better)
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _crosstabs(release: Release) -> Iterator[CrossTab]:
@@ -252,7 +292,7 @@ def _limits(release: Release) -> Iterator[str]:
     capped = sorted({settled.group.table for settled in release.plan.groups if settled.sensitivity > 1})
     if capped:
         yield (
-            "Rows beyond the caps of the schema were not looked at: whoever has very many rows has fewer here "
+            "Rows beyond the caps of the schema were not looked at: an entity with very many rows has fewer here "
             f"({', '.join(capped)})."
         )
         yield (

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import inf, pi, sqrt
+from math import hypot, inf, pi, sqrt
 
 import numpy as np
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.codec.bins import Bins
-from mare.codec.ordered import ordered_codec
+from mare.codec.building_ordinal import ordinal_codec
 from mare.codec.ordinal import OrdinalCodec
 from mare.codec.relative import FirstCodec, RelativeCodec
 from mare.codec.scales import TimeScale, scale_of, ticks_of_a_day
@@ -42,11 +42,12 @@ BINS = 20
 BELOW, SCALED = 0.03, 0.03
 """Allowance for rows of tables below the entity: what drawing lists of rows may cost, and, as far as entities with many rows were
 scaled down, that they count less."""
-ALONG, STEP, SURE = 0.16, 0.055, 0.9
+ALONG, ENDED, STEP, SURE = 0.16, 0.11, 0.055, 0.9
 """Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them
-coarse, because on half of the worlds they are not. Where sequences have less than one row after their first on average, or end
-near where they begin, or this part of these rows comes one certain distance later, little adds up: it is less then, but too much
-for them to be trusted."""
+coarse, because on half of the worlds they are not. It is not where the schema says by when all rows have come: then they are
+coarse, if nothing else is wrong. Where sequences have less than one row after their first on average, or end near where they
+begin, or this part of these rows comes one certain distance later, little adds up: it is less then, but too much for them to be
+trusted."""
 FAR = 1 / 3
 """Sequences that lead further than this, in standard deviations of where they begin, do not end near there."""
 HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
@@ -68,6 +69,19 @@ NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, IN_ALL, ORDER, OTHERS = (
     "an allowance for long sequences",
     "columns that it follows",
 )
+
+
+HELP = {
+    NOT_LISTED: "list the values (`values: […]`) or name a public `vocabulary`, if they may be known; or spend more",
+    MOVED: "declare a wider range (`min`, `max`)",
+    BEYOND: "declare the range (`min`, `max` or `within`), if it may be known; or spend more",
+    WITHIN: "spend more, or fit more people; if the values are few and may be known, list them (`values: […]`)",
+    OFTEN: "spend more, or fit more people",
+    DRAWN: "spend more, or fit more people",
+    IN_ALL: "spend more, or fit more people",
+    ORDER: "say by when all rows have come (`max`), if it may be known; the distance from the row before is good without",
+}
+"""What helps against each part. None against allowances for lists; what follows others is as good as these are."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +109,21 @@ class Expected:
     def mainly(self) -> str:
         return self.parts[0][0] if self.parts and self.parts[0][1] > 0 else ""
 
+    @property
+    def help(self) -> str:
+        """Against most of it, if anything helps: where a sequence has an end, nothing does."""
+        return "" if self.mainly == ORDER and self.parts[0][1] <= ENDED else HELP.get(self.mainly, "")
+
 
 def noise_error(margin: Margin) -> float:
     """Expected error of a one-way table. A cell is off by its noise, but hardly by more than what it holds: the rest of the noise
-    is taken off when negative cells go. Where the noise of all cells drowns the rows, what is left says nothing."""
+    is taken off when negative cells go. With it may go what is truly there, in all cells that do not stand clear as much as their
+    sum is off. Where the noise of all cells drowns the rows, what is left says nothing."""
     cells, noise = len(margin.fractions), MEAN_NOISE * margin.deviation
     if margin.deviation * sqrt(cells) > DROWNED:
         return min(1.0, cells * noise / 2)
-    return float(np.minimum(noise, margin.fractions).sum()) / 2
+    held = float(np.minimum(noise, margin.fractions).sum()) / 2
+    return min(1.0, hypot(held, noise * sqrt(cells - _clear_cells(margin))))
 
 
 class ExpectedErrors:
@@ -126,7 +147,13 @@ class ExpectedErrors:
         if not counts:
             return None
         parts = [(OFTEN, noise_error(counts[0])), (DRAWN, _chance(counts[0])), (ROWS, BELOW), (IN_ALL, self._in_all(table))]
-        return _told(parts, counts[0])
+        return _from_parts(parts, counts[0])
+
+    def unrolled(self, table: str) -> float:
+        """How many rows a table has of which each key is a column of the list above, noisily; 0 where it is none."""
+        lists = sum(s.rows for s in self._release.plan.groups if s.group.table == table and s.group.part == "context")
+        kinds = [margin for (of, _), held in self._margins.items() if of == table for role, margin in held if role == "exists"]
+        return float(lists * sum(margin.fractions[1:].sum() for margin in kinds))
 
     def _in_all(self, table: str) -> float:
         """How far the rows in all may be off, here and above: numbers of children are made to agree with them."""
@@ -144,7 +171,7 @@ class ExpectedErrors:
                 return self._modelled(table, column, column if filling.reference == VIA else filling.reference)
             case FromAbove(above, there):
                 upper = self.of(above, there)
-                return None if upper is None else _told([*upper.parts, (ROWS, BELOW)])
+                return None if upper is None else _from_parts([*upper.parts, (ROWS, BELOW)])
             case Numbered():
                 return self.children(table)
             case WorkedOut():
@@ -159,7 +186,7 @@ class ExpectedErrors:
         errors = [other.error for other in self._followed(table, column) if other is not None]
         if how is not None and how.looks_back(described):
             errors.append(self._along(table, column))
-        return _told([(OTHERS, min(1.0, sum(errors)))]) if errors else None
+        return _from_parts([(OTHERS, min(1.0, sum(errors)))]) if errors else None
 
     def _modelled(self, table: str, column: str, name: str) -> Expected | None:
         measured = self._margins.get((table, name), [])
@@ -183,7 +210,7 @@ class ExpectedErrors:
             parts += [(OTHERS, share * other.error) for other in self._followed(table, column) if other is not None]
             if any(anchor.scope == PREVIOUS_ROW for anchor in declared.anchors.values()):
                 parts.append((ORDER, self._along(table, name)))
-        return _told(parts, margins[0])
+        return _from_parts(parts, margins[0])
 
     def _within(self, table: str, name: str, margins: list[Margin]) -> Iterator[tuple[str, float]]:
         """What is lost within codes: bins that were placed with noise, codes that share a place, the rest of a list."""
@@ -199,10 +226,12 @@ class ExpectedErrors:
                 wide = [order.bins for order in orders if order.bins is not None and order.bins.weights]
                 total = max(1.0, sum(sum(bins.weights) for bins in wide) if wide else margin.rows)
                 if wide:
-                    yield WITHIN, share * min(1.0, _look_error(looks[-1], total))
+                    codes = sum(bins.count for bins in wide) / len(wide)
+                    yield WITHIN, share * min(1.0, _within_codes(codes) * _look_error(looks[-1], total))
                     yield WITHIN, EVENLY * share * sum(_in_heavy_cells(bins, total) for bins in wide)
-                if any(order.low is not None or order.high is not None for order in orders):
-                    yield BEYOND, share * min(1.0, _deviation(looks[-1]) / total)
+                # What lies outside was seen by the roughest look alone, and an end hides nothing where its noise is above zero.
+                ends = max((order.low is not None) + (order.high is not None) for order in orders)
+                yield BEYOND, share * min(1.0, MEAN_NOISE / 2 * sqrt(ends) * max(map(_deviation, looks)) / total)
         chosen = self._release.plan.chosen.get(own)
         if chosen is not None and len(chosen) < len(fractions):
             yield NOT_LISTED, float(fractions[len(chosen)])
@@ -239,7 +268,10 @@ class ExpectedErrors:
         later = max(0.0, parts["rows"] - begun)
         if self._surest_step(table, column) * parts["rows"] > SURE * later:
             return STEP
-        return max(STEP, ALONG * min(1.0, later / begun, self._walked(table, column, later / begun) / FAR))
+        codec = self._codec(table, column)
+        ends = isinstance(codec, RelativeCodec) and (codec.placing.high is not None or codec.placing.before is not None)
+        free = ALONG * min(1.0, later / begun, self._walked(table, column, later / begun) / FAR)
+        return max(STEP, min(free, ENDED if ends else ALONG))
 
     def _walked(self, table: str, column: str, steps: float) -> float:
         """How far a sequence comes in so many steps from what its first row follows, in standard deviations of that (or of the
@@ -282,7 +314,7 @@ class ExpectedErrors:
         if not isinstance(declared, Ordinal) or declared.determined is not None or getattr(declared, "by", None) is not None:
             return None
         known = [self._release.plan.learned.get(f"{table}.{label}") for label in labels]
-        return ordered_codec(
+        return ordinal_codec(
             self._schema, table, declared, *(k if isinstance(k, LearnedOrder) else LearnedOrder() for k in known)
         )
 
@@ -348,10 +380,14 @@ class ExpectedErrors:
 _NOISY = ("discrete gaussian", "discrete laplace")
 
 
-def _told(parts: list[tuple[str, float]], margin: Margin | None = None) -> Expected:
+def _from_parts(parts: list[tuple[str, float]], margin: Margin | None = None) -> Expected:
     cells = 0 if margin is None else len(margin.fractions)
-    clear = 0 if margin is None else int((margin.fractions > CLEAR * margin.deviation).sum())
+    clear = 0 if margin is None else _clear_cells(margin)
     return Expected(tuple(sorted(parts, key=lambda part: -part[1])), cells, clear)
+
+
+def _clear_cells(margin: Margin) -> int:
+    return int((margin.fractions > CLEAR * margin.deviation).sum())
 
 
 def _chance(margin: Margin) -> float:
@@ -363,7 +399,7 @@ def _chance(margin: Margin) -> float:
 def _in_heavy_cells(bins: Bins, total: float) -> float:
     """The share of the rows that lie in cells which hold much and are more than one value wide."""
     cells = zip(pairwise(bins.cells), bins.weights, strict=True)
-    return sum(weight for (low, high), weight in cells if high - low > 1 and weight > HEAVY * total) / total
+    return sum(weight for (low, high), weight in cells if high - low > bins.step and weight > HEAVY * total) / total
 
 
 def _orders(learned: LearnedDomain | None) -> tuple[LearnedOrder, ...]:
@@ -382,6 +418,12 @@ def _unlisted(learned: LearnedValues, looks: list[Charge], margin: Margin) -> It
     yield WITHIN, min(rest, known) * MEAN_NOISE / 2 * len(learned.others) / max(1.0, others)
     if learned.shared and looks:
         yield WITHIN, min(float(margin.fractions[listed:places].sum()), _look_error(looks[-1], sum(learned.counts)))
+
+
+def _within_codes(codes: float) -> float:
+    """The part of the noise of a look that is left where rows are moved within so many codes alone: how many rows each code has
+    is told by its table."""
+    return sqrt(max(0.0, 1 - codes / BINS))
 
 
 def _look_error(look: Charge, total: float) -> float:

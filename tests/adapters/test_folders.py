@@ -16,6 +16,7 @@ from mare.errors import SourceError
 from mare.finding import open_source
 from mare.ports import Forgiving, Headed
 from mare.schema.reflection import Reflection
+from mare_adapters.sources import csv_files
 
 
 def reflect(folder: Path) -> Reflection:
@@ -36,6 +37,27 @@ def write(path: Path, text: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("lengths", [(300,), (70, 5000, 100_000)], ids=["one long row", "ever longer ones"])
+def test_rows_around_one_that_no_block_holds_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lengths: tuple[int, ...], suffix: str
+) -> None:
+    """What comes after it is read in larger blocks, from where the smaller ones had come to; odd rows are left out once."""
+    monkeypatch.setattr(csv_files, "_BLOCK", 64)
+    texts = [f"note {number}" for number in range(100)]
+    for place, length in zip((33, 60, 90), lengths, strict=False):
+        texts[place] = "x" * length
+    lines = [f"{number},{text}" for number, text in enumerate(texts)]
+    lines[10] = lines[50] = lines[95] = "a,row,of,five,fields"
+    written = ("id,note\n" + "\n".join(lines) + "\n").encode()
+    write(tmp_path / f"t.csv{suffix}", gzip.compress(written) if suffix else written)
+    with open_source(tmp_path) as source:
+        read = pa.Table.from_batches(source.read("t", ["note"])).column("note").to_pylist()
+        assert isinstance(source, Forgiving)
+        assert dict(source.unread) == {"t": 3}
+    assert read == [text for number, text in enumerate(texts) if number not in (10, 50, 95)]
 
 
 def test_tables_are_called_after_their_files_and_the_rest_is_left_out_with_a_word(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,12 +17,14 @@ from urllib.parse import quote
 import duckdb
 import pyarrow as pa
 import pytest
+import sqlalchemy.exc
 
-from mare.errors import InternalError, MareError, SinkError
+from mare.errors import InternalError, MareError, SinkError, SourceError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.boundary import reading, writing
+from mare_adapters.locations import SqlLocation, sql_location
 from tests.conftest import ROOT
 from tests.servers import PostgresServer
 from tests.targets import LINES, batch, fill, write
@@ -226,6 +229,31 @@ def test_the_command_line_tells_what_was_left_out(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert '"left_out": []' in done.stdout
     assert str(tmp_path / "out") in done.stdout
+
+
+FOREIGN_WORDS = (
+    duckdb.ConversionException("Could not convert string 'HIV positive' to INT32"),
+    sqlite3.OperationalError("Could not decode to UTF-8 column 'name' with text 'HIV positive'"),
+    sqlalchemy.exc.DataError("SELECT :secret", {"secret": "HIV positive"}, ValueError("year HIV positive is out of range")),
+    pa.ArrowInvalid("CSV parse error: Expected 3 columns, got 4: 17,HIV positive"),
+    OSError(5, "HIV positive"),
+    UnicodeDecodeError("utf-8", b"HIV positive", 0, 1, "HIV positive"),
+    OverflowError("HIV positive"),
+)
+"""What drivers and engines say: each quotes a value."""
+
+
+@pytest.mark.parametrize("error", FOREIGN_WORDS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("around", [writing, reading])
+@pytest.mark.parametrize("at", ["the label", sql_location("postgresql://u:word@h/d")], ids=["a file", "a server"])
+def test_no_word_of_a_foreign_error_is_passed_on(
+    error: Exception, around: Callable[[str | SqlLocation, str], AbstractContextManager[None]], at: str | SqlLocation
+) -> None:
+    with pytest.raises((SourceError, SinkError)) as told, around(at, "table t"):
+        raise error
+    assert not any(word in str(told.value) for word in ("HIV", "positive", "word"))
+    assert told.value.__context__ is None
+    assert told.value.__cause__ is None
 
 
 def interrupting_rows() -> Iterator[pa.RecordBatch]:

@@ -12,7 +12,9 @@ import pytest
 import mare
 from mare.errors import SinkError
 from mare.finding import open_sink, open_source
-from mare.ports import SinkTable
+from mare.ports import Foresees, SinkTable
+from mare.release.storage import output_tables
+from mare.sampling.sample import sink_tables
 from mare.schema.reflection import Counting, ReflectedColumn, ReflectedTable
 from tests.servers import MysqlServer, PostgresServer
 from tests.targets import batch
@@ -246,12 +248,72 @@ def test_postgresql_into_postgresql(postgres_server: PostgresServer) -> None:
         "countries.short holds what the source computes as own(name): it is more than constants, columns and common functions",
         "customers: INDEX by_own USING btree (own(email)) was left out: it is more than constants, columns and common functions",
         "customers: INDEX by_words USING gin (words): the schema leaves out a column of it",
-        "customers: the schema leaves out token, words, which come out empty",
+        "customers: the schema leaves out token, which come out as their default",
+        "customers: the schema leaves out words, which come out empty",
         "orders: FOREIGN KEY (place) REFERENCES places (id): the schema does not model it, so its values may name rows that are "
         "not there",
-        "orders: the schema leaves out seen, which come out empty",
+        "orders: the schema leaves out seen, which come out as their default",
     ]
+    import psycopg
+
+    with psycopg.connect(target) as connection:
+        untold_token = connection.execute("SELECT count(*) FROM customers WHERE token IS NULL OR words IS NOT NULL").fetchone()
+    assert untold_token == (0,)
     postgres_server.run(target.rpartition("/")[2], ";".join(_APPLICATION))
+
+
+PARTS = """
+mare: 1
+entity: customers
+tables:
+  customers: {key: id, ignore_columns: [tags, code], columns: {grown: {type: boolean}}}
+"""
+
+
+def test_what_may_not_be_null_is_there_at_its_default_though_the_schema_leaves_it_out(postgres_server: PostgresServer) -> None:
+    source = postgres_server.create_database("""
+        CREATE FUNCTION own() RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT 'x' $$;
+        CREATE TABLE customers (
+            id integer PRIMARY KEY, grown boolean NOT NULL,
+            tags text[] NOT NULL DEFAULT '{}'::text[], code text NOT NULL DEFAULT own()
+        );
+        INSERT INTO customers SELECT id, id > 9 FROM generate_series(1, 30) id
+    """)
+    target = postgres_server.create_database()
+    notes = _synth(PARTS, source, target)
+    assert sorted(notes) == [
+        "customers: the schema leaves out code",
+        "customers: the schema leaves out tags, which come out as their default",
+    ]
+    import psycopg
+
+    with psycopg.connect(target) as connection:
+        assert connection.execute("SELECT DISTINCT tags FROM customers").fetchall() == [([],)]
+
+
+SPACES = """
+mare: 1
+entity: customers
+tables:
+  customers: {key: id, columns: {}}
+  orders: {key: id, parent: {table: customers, column: customer, type: independent, max_rows: 3}, columns: {}}
+"""
+
+
+def test_schemas_that_come_into_one_are_told(postgres_server: PostgresServer) -> None:
+    source = postgres_server.create_database("""
+        CREATE SCHEMA people; CREATE SCHEMA shop;
+        CREATE TABLE people.customers (id integer PRIMARY KEY);
+        CREATE TABLE shop.orders (id integer PRIMARY KEY, customer integer NOT NULL REFERENCES people.customers);
+    """)
+    apart = postgres_server.create_database("CREATE SCHEMA people; CREATE SCHEMA shop")
+    with open_source(f"{source}?schema=people,shop") as opened:
+        tables = sink_tables(mare.load_schema(SPACES), output_tables(mare.load_schema(SPACES), opened.reflect()))
+    told = "the schemas people, shop: all tables come into one; ?schema=people,shop keeps them apart"
+    for target, notes in ((postgres_server.create_database(), (told,)), (f"{apart}?schema=people,shop", ())):
+        with open_sink(target) as sink:
+            assert isinstance(sink, Foresees)
+            assert sink.foresee(tables) == notes
 
 
 @pytest.mark.slow

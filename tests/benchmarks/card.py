@@ -1,9 +1,10 @@
 """Does the card keep its word? Verdicts of many fits beside the true error of each column.
 
-    python -m tests.benchmarks.card [WORLD ...] [--epsilon 0.5 2 10] [--fits 5] [--json FILE]
+    python -m tests.benchmarks.card [WORLD ...] [--epsilon 0.5 2 10] [--fits 5] [--drawn FIRST LAST] [--json FILE]
 
 For each world, ε and fit: fit (with the operating system's noise), read the card, sample as many entities as there are, and
 compare every column with the real one in 20 quantiles, as `judge.py` bins. Rows beyond the schema's caps are cut beforehand.
+With ``--drawn`` databases are drawn at random by these seeds, one fit each: take seeds that nothing was set by.
 Internal, not private: the errors were worked out from real rows.
 """
 
@@ -29,6 +30,7 @@ from .fidelity import frames
 from .timing import NO_BAR, Ratio
 from .whole_job import SCHEMA, SEED, generated
 from .worlds.catalogue import WORLDS
+from .worlds.drawn import drawn
 from .worlds.tools import Frames
 
 EPSILONS, FITS, DELTA = (0.5, 2.0, 10.0), 5, 1e-9
@@ -111,6 +113,15 @@ def measured(worlds: Sequence[str], epsilons: Sequence[float], fits: int, folder
                 yield from judged_fit(name, schema, real, epsilon)
 
 
+def measured_drawn(seeds: range, epsilons: Sequence[float], folder: Path) -> Iterator[Judged]:
+    """Of databases that nobody has set anything by, as `mare init` drafts them."""
+    for seed in seeds:
+        world = drawn(seed)
+        schema = world.schema(world.write(folder / "drawn.sqlite"))
+        for epsilon in epsilons:
+            yield from judged_fit(f"drawn-{seed}", schema, world.frames, epsilon)
+
+
 def beyond(found: Sequence[Judged], verdict: str) -> float:
     """The part of the columns with that verdict whose error is not what it says."""
     errors = [one.error for one in found if one.verdict == verdict]
@@ -150,12 +161,16 @@ def main() -> int:
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help=f"all unless named: {', '.join(known)}")
     parser.add_argument("--epsilon", nargs="+", type=float, default=EPSILONS)
     parser.add_argument("--fits", type=int, default=FITS)
+    parser.add_argument("--drawn", nargs=2, type=int, metavar=("FIRST", "LAST"), help="seeds of databases, in place of worlds")
     parser.add_argument("--json", type=Path, help="every verdict with its error")
     asked = parser.parse_args()
     if unknown := [name for name in asked.worlds if name not in known]:
         parser.error(f"no world is called {unknown[0]}; there are {', '.join(known)}")
     with tempfile.TemporaryDirectory(prefix="mare-bench-") as folder:
-        found = list(measured(asked.worlds or known, asked.epsilon, asked.fits, Path(folder)))
+        if asked.drawn is not None:
+            found = list(measured_drawn(range(asked.drawn[0], asked.drawn[1] + 1), asked.epsilon, Path(folder)))
+        else:
+            found = list(measured(asked.worlds or known, asked.epsilon, asked.fits, Path(folder)))
     if asked.json:
         asked.json.write_text(json.dumps([asdict(one) for one in found], indent=1))
     print("\n".join(told(found)))

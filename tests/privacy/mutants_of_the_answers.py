@@ -87,7 +87,7 @@ def clip_not_applied(patch: pytest.MonkeyPatch) -> None:
         weights, mass = original(till, marginals, limit)
         if limit is None or weights is None:
             return weights, mass
-        return np.full_like(weights, limit.one), int(till.view.rows_per_entity().sum()) * limit.one
+        return np.full_like(weights, limit.unit), int(till.view.rows_per_entity().sum()) * limit.unit
 
     patch.setattr(counts_module, "weighed", unclipped)
 

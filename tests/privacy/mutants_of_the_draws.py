@@ -98,8 +98,8 @@ def rounded_up(patch: pytest.MonkeyPatch) -> None:
 
     def weights(self: Limit, rows: Integers, norms: Integers | None) -> Integers:
         if self.pure or norms is None:
-            return clipping_module._each(rows, lambda n: min(self.one, -(-self.most // n)) if n else self.one)
-        return clipping_module._each(norms, lambda n: min(self.one, isqrt(self.most // n) + 1) if n else self.one)
+            return clipping_module._each(rows, lambda n: min(self.unit, -(-self.most // n)) if n else self.unit)
+        return clipping_module._each(norms, lambda n: min(self.unit, isqrt(self.most // n) + 1) if n else self.unit)
 
     patch.setattr(Limit, "weights", weights)
 

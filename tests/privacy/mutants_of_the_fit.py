@@ -192,7 +192,7 @@ def numbers_counted_by_rows(patch: pytest.MonkeyPatch) -> None:
         weights, mass = original(till, marginals, limit)
         if limit is None or weights is None or " on " not in str(marginals[0].axes[0].column):
             return weights, mass
-        return np.full_like(weights, limit.one), int(till.view.rows_per_entity().sum()) * limit.one
+        return np.full_like(weights, limit.unit), int(till.view.rows_per_entity().sum()) * limit.unit
 
     patch.setattr(counts_module, "weighed", unclipped)
 
@@ -207,8 +207,8 @@ def true_number_of_rows(patch: pytest.MonkeyPatch) -> None:
 
     def telling(door: Any, *args: Any) -> Any:
         class Telling(Sizes):
-            def known(self, table: str, part: Any) -> Estimate | None:
-                noisy = super().known(table, part)
+            def measured_rows(self, table: str, part: Any) -> Estimate | None:
+                noisy = super().measured_rows(table, part)
                 return None if noisy is None else Estimate(float(door._staged.entities), noisy.deviation)
 
         sizes = original(door, *args)
@@ -272,7 +272,7 @@ def around_another(patch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------------- what is told beside the answers
 
 
-@planted("progress tells a true number", checks.hospital_passes_the_tape, "the progress that was told is not the same")
+@planted("progress tells a true number", checks.hospital_passes_the_tape, "the progress that was shown is not the same")
 def telling_progress(patch: pytest.MonkeyPatch) -> None:
     """What is told while a fit runs ends up in logs, and logs are kept and sent (leak 10)."""
     original = audit_module.run_fit

@@ -122,8 +122,8 @@ def rows_by_parent(patch: pytest.MonkeyPatch) -> None:
     def view(self: Staged, name: str, table: str, entity: str, starts: Any) -> StagedView:
         held, above = self.tables[table], self.tables[self.placed.space(table, "context")]
         codes = (np.searchsorted(np.asarray(starts), held.counts, side="right") - 1).astype(smallest_dtype(len(starts)))
-        owner = above.entity[above.known]
-        return StagedView(name, Domain((ROWS,), (len(starts),)), 1, self.entities, owner, {ROWS: codes[above.known]})
+        owner = above.entity[above.counted_rows]
+        return StagedView(name, Domain((ROWS,), (len(starts),)), 1, self.entities, owner, {ROWS: codes[above.counted_rows]})
 
     patch.setattr(Staged, "rows_view", view)
     patch.setattr(StagedView, "largest_entity", lambda self: 0)

@@ -130,7 +130,7 @@ def true_count_in_the_ledger(patch: pytest.MonkeyPatch) -> None:
 @planted(
     "the truncation key is published",
     checks.hospital_passes_the_tape,
-    "the secret key 'truncation' of the fit stands in ledger.json",
+    "the secret key 'truncation' of the fit is in ledger.json",
 )
 def published_key(patch: pytest.MonkeyPatch) -> None:
     """Who has the key can work out which rows were kept (leak 3)."""

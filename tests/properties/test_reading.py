@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mare.schema.loading import load_schema
@@ -43,6 +43,8 @@ ANYTHING = st.one_of(
 
 
 @given(values=st.lists(ANYTHING, min_size=1, max_size=6), digits=st.sampled_from([None, 10, 20, 38, 60]))
+@example(values=[0.1234567890123456, 1e-300, -5e-324, 2.0**53 + 2, "1.5"], digits=None)
+@example(values=[datetime(2001, 2, 3, 4, 5, 6, 789012), time(1, 2, 3, 456789), timedelta(microseconds=-1), "x"], digits=None)
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_value_is_read_in_any_column_alone_as_in_company(kind: StorageKind, values: list[object], digits: int | None) -> None:
     column = ReflectedColumn("c", kind, digits=digits, precision=2 if digits and kind == "number" else None)
@@ -132,6 +134,35 @@ def test_no_value_of_another_row_changes_how_a_row_of_a_frame_is_staged(values: 
             if not rounded or odd not in ROUNDED_BY_PANDAS:
                 assert _staged(connection, [*values, odd], needs)[:-1] == plain, odd
                 assert _staged(connection, [odd, *values], needs)[1:] == plain, odd
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([0.1, 2.5, 1e-7, 16_777_217], dtype="float32"),
+        pd.Series([1, 200], dtype="uint8"),
+        pd.Series([True, False], dtype="boolean"),
+        pd.Series([b"a", b"\xff", b"\xc3\xbc"], dtype=pd.ArrowDtype(pa.binary())),
+        pd.Series([[1], [2, 3]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+        pd.Series([Decimal("1.50"), Decimal("2.00")], dtype=pd.ArrowDtype(pa.decimal128(10, 2))),
+    ],
+    ids=lambda values: str(values.dtype),
+)
+def test_a_text_among_them_makes_objects_of_all_and_changes_none(values: pd.Series) -> None:
+    needs = TableNeeds("t", None, ("c",), (), ("c",), ("c",), {"c": load_schema(ONE).tables["t"].columns["c"]})
+    staged = []
+    others = (
+        pd.Series([*values.tolist(), "unknown"], dtype=object),
+        pd.concat([values, pd.Series(["unknown"])], ignore_index=True),
+    )
+    for column in (values, *others):
+        with FramesSource({"t": pd.DataFrame({"c": column})}) as source, staging_database() as connection:
+            load_rows(connection, "t", needs, source.read("t", ["c"]), b"k", Reading(inferred=frozenset({"c"})))
+            staged.append(connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()[: len(values)])
+    assert staged[0] == staged[1] == staged[2]
+
+
+ONE = "mare: 1\nentity: t\ntables: {t: {key: id, columns: {c: {type: category, learn: true}}}}"
 
 
 def _staged(connection: duckdb.DuckDBPyConnection, values: list[object], needs: TableNeeds) -> list[dict[str, str]]:

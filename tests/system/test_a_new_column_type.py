@@ -52,7 +52,7 @@ def people(count: int = 600) -> dict[str, pd.DataFrame]:
     return {"people": frame}
 
 
-def test_the_type_is_planned_fitted_sampled_and_asked_for(month: type[AnyColumn]) -> None:
+def test_the_type_is_planned_fitted_sampled_evaluated_and_asked_for(month: type[AnyColumn]) -> None:
     schema = load_schema(schema_text())
     assert isinstance(schema.tables["people"].columns["seen"], month)
     release = mare.fit(plan(schema, Budget(50.0, 1e-6)), people(), unsafe_seed=7)
@@ -66,7 +66,10 @@ def test_the_type_is_planned_fitted_sampled_and_asked_for(month: type[AnyColumn]
     assert (pd.to_datetime(both["died"]).dt.strftime("%Y-%m") >= both["seen"]).all()
     later = mare.sample(release, seed=3, where="seen >= '2144-01'")["people"]["seen"]
     assert set(later.str[:4]) <= {str(year) for year in range(2144, 2150)}
-    with pytest.raises(PlanError, match=r"people.seen is compared with a month as '2150-07'; 5 is none"):
+    compared = {column.name for column in mare.evaluate(schema, people(), {"people": synthetic}).columns}
+    assert {"seen", "year of seen", "month of seen", "died since seen"} <= compared
+    assert "hour of seen" not in compared
+    with pytest.raises(PlanError, match=r"people.seen is compared with a month as '2150-07'; 5 is not one"):
         mare.sample(release, seed=3, where="seen = 5")
 
 

@@ -28,7 +28,8 @@ def test_synth_ends_with_it_in_short(made: tuple[Path, Done]) -> None:
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if not line.startswith("made.sqlite: ")]
     assert lines[0].startswith("Can it be used? By the noise alone, columns: trust ")
-    assert 1 < len(lines) <= 6
+    assert 1 < len(lines) <= 16
+    assert lines[1].startswith("  - Good for building and testing")
     assert "mare card r.mare" in done.stderr
 
 

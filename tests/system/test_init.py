@@ -52,7 +52,7 @@ def test_mimic_is_drafted_and_planned(tmp_path: Path, shared_data: Path) -> None
 def test_a_folder_of_csv_is_told_what_was_looked_at_and_a_database_that_nothing_was(tmp_path: Path) -> None:
     (tmp_path / "eleves.csv").write_text("matricule,nom\ne1,A\n")
     done = mare("init", tmp_path)
-    told = "rows below the header were compared with it, to see that it is none; no value was kept"
+    told = "rows below the header were compared with it, to check that it is one; no value was kept"
     assert told in done.stderr
     assert told in " ".join(line.lstrip("# ") for line in done.stdout.splitlines())
     assert "No value was read" not in done.stdout + done.stderr
@@ -171,7 +171,7 @@ def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> No
     (folder / "visits.csv").write_text("visit_id,subject_id,visit_date\n1,1,2100-01-01\n2,1,2100-02-01\n3,2,2100-03-01\n")
     blind = mare("init", folder)
     plain = blind.stdout
-    assert "The source tells no type of 4 columns: run again with --peek-types" in blind.stderr
+    assert "The source states no type for 4 columns: run again with --peek-types" in blind.stderr
     assert load_schema(plain).tables["patients"].columns["age"].type == "unknown"
     assert load_schema(plain).parent_name("visits") == "patients"
     assert "30" not in plain.replace(str(folder), "")
@@ -181,7 +181,7 @@ def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> No
     assert "types" in load_schema(typed.stdout).peeked
     assert "VALUES WERE READ" in typed.stdout
     assert "VALUES WERE READ" in typed.stderr
-    assert "The source tells no type" not in typed.stderr
+    assert "The source states no type" not in typed.stderr
 
 
 def test_peeked_domains_are_marked_settle_the_draft_and_are_for_their_owner_alone(tmp_path: Path) -> None:

@@ -107,13 +107,22 @@ def test_what_a_target_lacks_is_told_once_and_before_the_fit(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert paid
     assert done.stderr.count("the schema leaves out name") == 1
-    assert done.stderr.index("the schema leaves out name") < done.stderr.index("is told on a terminal only"), "after the fit"
+    assert done.stderr.index("the schema leaves out name") < done.stderr.index("is shown on a terminal only"), "after the fit"
     script = (tmp_path / "views.sql").read_text(encoding="utf-8")
     assert "-- not made: patients: the schema leaves out name" in script
     with sqlite3.connect(tmp_path / "target.sqlite") as connection:
         connection.executescript(script)
         women = connection.execute("SELECT count(*) FROM women").fetchone()
         assert women == connection.execute("SELECT count(*) FROM patients WHERE sex = 'F'").fetchone()
+
+
+def test_tables_and_views_that_are_not_made_are_told_before_the_fit(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "source.sqlite") as connection:
+        connection.executescript(TABLE + ROWS + VIEW + "CREATE TABLE audit (id INTEGER PRIMARY KEY);")
+    done, paid = synth("source.sqlite", "target.sqlite", tmp_path)
+    assert paid
+    for told in ("  - the schema leaves out audit", "  - views: women; --ddl FILE writes them"):
+        assert 0 <= done.stderr.find(told) < done.stderr.index("is told on a terminal only"), told
 
 
 def test_statements_are_not_written_over_anything_else(tmp_path: Path) -> None:

@@ -86,17 +86,25 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
 
 def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
     """The table with the defaults, generated columns, indexes and comments that the target can be given, and the columns that the
-    schema leaves empty, where the target has words for their types; told either way."""
+    schema leaves out, where the target has words for their types; told either way."""
     own = bool(limits.dialect) and table.dialect == limits.dialect
-    if empty := sorted(column.name for _, column in table.computed if not column.expression):
-        notes.append(f"{table.name}: the schema leaves out {', '.join(empty)}{', which come out empty' if own else ''}")
+    untold = [column for _, column in table.computed if not column.expression]
+    given = {c.name for c in untold if own and default_words(c, table, limits.dialect, limits.booleans) is not None}
+    empty = {c.name for c in untold if own and c.nullable} - given
+    # Without its default, what may not be NULL cannot be left out of a row.
+    lost = {c.name for c in untold} - given - empty
+    for names, how in ((given, ", which come out as their default"), (empty, ", which come out empty"), (lost, "")):
+        if names:
+            notes.append(f"{table.name}: the schema leaves out {', '.join(sorted(names))}{how}")
     if not limits.dialect:
         return table
     held = {column.name for column in table.columns} | {column.name for _, column in table.computed}
     computed, gone = list[tuple[int, ReflectedColumn]](), 0
     for at, column in table.computed:
-        if not column.expression:
-            computed += [(at - gone, _defined(table, column, limits, notes))] if own else []
+        if column.name in lost:
+            gone += 1
+        elif not column.expression:
+            computed.append((at - gone, _defined(table, column, limits, notes)))
         elif own and is_harmless(column.expression, held, limits.dialect):
             computed.append((at - gone, column))
         elif table.column(column.name) is None:

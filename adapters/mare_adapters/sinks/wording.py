@@ -259,33 +259,33 @@ def _own_checks(table: ReflectedTable) -> tuple[list[Check], ReflectedTable]:
     for check in table.checks:
         if not is_harmless(check.text, columns, table.dialect):
             continue
-        told = apply_checks(bare, [check])
-        says = [column for column in told.columns if (column.values, column.min, column.max) != (None, None, None)]
+        applied = apply_checks(bare, [check])
+        says = [column for column in applied.columns if (column.values, column.min, column.max) != (None, None, None)]
         kept = all(_implied(column, table.column(column.name)) for column in says)
-        if told.unread_checks or not kept or not set(told.orders) <= set(table.orders) or not (says or told.orders):
+        if applied.unread_checks or not kept or not set(applied.orders) <= set(table.orders) or not (says or applied.orders):
             continue
         held.append(check)
         columns |= {column.name: _without(columns[column.name], column) for column in says}
-        orders = [order for order in orders if order not in told.orders]
+        orders = [order for order in orders if order not in applied.orders]
     return held, replace(table, columns=tuple(columns.values()), orders=tuple(orders))
 
 
-def _implied(said: ReflectedColumn, column: ReflectedColumn | None) -> bool:
+def _implied(checked: ReflectedColumn, column: ReflectedColumn | None) -> bool:
     """Whether every value of the column passes."""
     if column is None:
         return False
-    low = said.min is None or (column.min is not None and column.min >= said.min)  # type: ignore[operator]
-    high = said.max is None or (column.max is not None and column.max <= said.max)  # type: ignore[operator]
-    listed = said.values is None or (column.values is not None and set(column.values) <= set(said.values))
+    low = checked.min is None or (column.min is not None and column.min >= checked.min)  # type: ignore[operator]
+    high = checked.max is None or (column.max is not None and column.max <= checked.max)  # type: ignore[operator]
+    listed = checked.values is None or (column.values is not None and set(column.values) <= set(checked.values))
     return low and high and listed
 
 
-def _without(column: ReflectedColumn, said: ReflectedColumn) -> ReflectedColumn:
+def _without(column: ReflectedColumn, checked: ReflectedColumn) -> ReflectedColumn:
     return replace(
         column,
-        values=None if column.values == said.values else column.values,
-        min=None if column.min == said.min else column.min,
-        max=None if column.max == said.max else column.max,
+        values=None if column.values == checked.values else column.values,
+        min=None if column.min == checked.min else column.min,
+        max=None if column.max == checked.max else column.max,
     )
 
 

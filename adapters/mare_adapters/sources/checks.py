@@ -51,8 +51,8 @@ def apply_checks(table: ReflectedTable, checks: Iterable[Check]) -> ReflectedTab
 
 def apply_domain(column: ReflectedColumn, checks: Iterable[Check]) -> tuple[ReflectedColumn, tuple[str, ...]]:
     """A column of a PostgreSQL domain, whose checks call it VALUE; and the checks that were not understood."""
-    told = apply_checks(ReflectedTable("", (replace(column, name="VALUE"),)), checks)
-    return replace(told.columns[0], name=column.name), told.unread_checks
+    applied = apply_checks(ReflectedTable("", (replace(column, name="VALUE"),)), checks)
+    return replace(applied.columns[0], name=column.name), applied.unread_checks
 
 
 def _read(condition: Condition, facts: _Facts) -> None:

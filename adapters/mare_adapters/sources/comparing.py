@@ -1,8 +1,8 @@
 """What a peek tells of several columns: which go together in all rows of a table (one that is the same for a person, one that
 repeats another, one that is never before another).
 
-Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and whoever
-knows the data can say whether it follows from what they mean (nobody relapses after their death).
+Only ever on the user's explicit request: everything here looks at data. What it tells is a sentence about all rows, and a person
+who knows the data can say whether it follows from what they mean (nobody relapses after their death).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.Re
         if left <= 0:
             return rows
         memory.register("stored", pa.Table.from_batches([batch]))
-        rows_read = f"SELECT {', '.join(_known(field) for field in batch.schema)} FROM stored"
+        rows_read = f"SELECT {', '.join(_with_nulls(field) for field in batch.schema)} FROM stored"
         memory.execute(f"INSERT INTO {table} {rows_read}" if number else f"CREATE TABLE {table} AS {rows_read}")
         memory.unregister("stored")
         left -= batch.num_rows * batch.num_columns
@@ -114,7 +114,7 @@ def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.Re
     return None
 
 
-def _known(field: pa.Field) -> str:
+def _with_nulls(field: pa.Field) -> str:
     """A column, without what programs write where there is no value."""
     name = quoted(field.name)
     return f"{present(name)} AS {name}" if is_text_type(field.type) else name

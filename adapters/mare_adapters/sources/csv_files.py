@@ -58,14 +58,14 @@ _ENCODING = re.compile(r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d+|cp\
 
 def split_encoding(location: object) -> tuple[Path, str]:
     """A folder or file, and how its letters are written: UTF-8, or as the location says after a question mark."""
-    text, _, said = str(location).partition("?encoding=")
+    text, _, asked = str(location).partition("?encoding=")
     try:
-        encoding = codecs.lookup(said).name if said else UTF_8
+        encoding = codecs.lookup(asked).name if asked else UTF_8
     except LookupError:
         encoding = ""
     if not _ENCODING.fullmatch(encoding):
         raise SourceError(
-            f"?encoding={said}: there is no such encoding, or one whose letters depend on what stands before them. "
+            f"?encoding={asked}: there is no such encoding, or one whose letters depend on the bytes before them. "
             "Write utf-8, latin-1, cp1252 or utf-16."
         )
     return Path(text), encoding
@@ -117,7 +117,7 @@ def _looks_like_a_row(names: Sequence[str]) -> int | None:
 
 
 def doubt_of_header(path: Path, encoding: str = UTF_8) -> str | None:
-    """Whether the first line is a row after all, by the rows below it: for whoever drafts a schema. A fit never asks, because
+    """Whether the first line is a row after all, by the rows below it: for drafting a schema. A fit never asks, because
     the rows of one person could make it refuse."""
     columns, separator = read_header(path, encoding)
     place = _goes_on_below(path, encoding, [column.name for column in columns], separator)

@@ -106,7 +106,9 @@ def _kind(dtype: Dtype) -> StorageKind:
         # What its categories are is known; which they are is data.
         return _kind(dtype.categories.dtype) if dtype.categories is not None else "unknown"
     if isinstance(dtype, pd.ArrowDtype):
-        return kind_of_arrow(dtype.pyarrow_dtype)
+        kind = kind_of_arrow(dtype.pyarrow_dtype)
+        # Objects of bytes are spelled, so these are too: somebody's text among them would make objects of all.
+        return "unknown" if kind == "binary" else kind
     types = pd.api.types
     tests: tuple[tuple[StorageKind, bool], ...] = (
         ("boolean", types.is_bool_dtype(dtype)),

@@ -1,7 +1,7 @@
 """`mare check`: everything that is wrong with a schema or left open in it, alone or against a source, all at once.
 
 With `--read-rows`, also what a fit would meet in the rows, and what to write in the schema. Those numbers are true: they go to a
-terminal, or as JSON to whoever asks for that; never unasked into a pipe: it may end in a log.
+terminal, or as JSON where that is asked for; never unasked into a pipe: it may end in a log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TITLES = {"error": "error", "unsettled": "to settle", "info": "note"}
 _COLOURS = {"error": "bold red", "unsettled": "bold yellow", "info": "cyan"}
 
 STATUS = "internal: not private, costs no budget, releases nothing"
-UNTOLD = "The rows were not read: what they hold is told on a terminal, or with --json, because logs are read by many."
+UNTOLD = "The rows were not read: what they hold is shown on a terminal, or with --json, because logs are read by many."
 UNREAD = "The rows were not read: settle the schema first."
 
 _OFTEN = {

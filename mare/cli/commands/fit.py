@@ -258,7 +258,7 @@ def show(
     what the release is good for.
     """
     from mare.verdicts import card as make_card
-    from mare.verdicts.words import short_lines
+    from mare.verdicts.card_text import short_lines
 
     if as_json:
         page: dict[str, object] = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
@@ -306,7 +306,7 @@ def synth(
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.planning.planning import plan
-    from mare.release.storage import output_tables
+    from mare.release.storage import left_tables, output_tables
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
     from mare.sampling.sample import sink_tables
@@ -332,11 +332,13 @@ def synth(
             with open_source(source) as opened:
                 refuse_overlap(opened, sink)
                 refuse_files_at(opened, beside)
-                outcome = output_tables(made.schema, opened.reflect())
+                reflection = opened.reflect()
+                outcome = output_tables(made.schema, reflection)
                 scripts = opened.scripts() if ddl is not None and isinstance(opened, Scripted) else ()
             refuse_files_in(sink, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
-            lacking = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else ()
+            foreseen = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else None
+            lacking = () if foreseen is None else (*left_tables(made.schema, reflection, scripted=ddl is not None), *foreseen)
             say.tell_left_out(sink.label, lacking, quiet)
             if ddl is not None:
                 _write_ddl(ddl, scripts, lacking, sink.label)

@@ -80,7 +80,7 @@ def init(
             reflection = opened.reflect()
         refuse_headers(opened)
         draft = make_draft(reflection, facts, entity)
-        if (facts := _asked(facts, draft)) != draft.facts:
+        if (facts := _ask_for_facts(facts, draft)) != draft.facts:
             draft = make_draft(reflection, facts, entity)
         if peek or peek_types:
             draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek))
@@ -93,7 +93,7 @@ def init(
     _summarise(draft, output, command, resembled(reflection))
 
 
-def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
+def _ask_for_facts(facts: PublicFacts, draft: Draft) -> PublicFacts:
     """On a terminal, what was not said is asked for; no answer leaves it open. A pipe is never asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return facts
@@ -176,7 +176,7 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
         f"{like}, cut down to {label}: {many(len(kept), 'table')} ({', '.join(map(str, kept))}). {reflection.what_was_read}",
         err=True,
     )
-    for line in cut.told:
+    for line in cut.summary:
         typer.echo(f"  {line}", err=True)
     typer.echo(f"Next: {_next_command(label, output)}", err=True)
 
@@ -215,7 +215,7 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
     if draft.untyped and not draft.peeked:
-        told = f"The source tells no type of {many(draft.untyped, 'column')}"
+        told = f"The source states no type for {many(draft.untyped, 'column')}"
         console.print(
             Text(f"{told}: run again with --peek-types, which reads values to find out, or write them."), soft_wrap=True
         )

@@ -175,7 +175,7 @@ def evaluate(
         bool, typer.Option("--risk", help="Attack the people in the real rows; with a hold-out, beside people who are not.")
     ] = False,
     audit: Annotated[
-        Path | None, typer.Option(help="What mare audit found (its -o audit.json), told in words beside the rest.")
+        Path | None, typer.Option(help="What mare audit found (its -o audit.json), put into words beside the rest.")
     ] = None,
     release: Annotated[
         Path | None, typer.Option("--release", metavar="FILE", help="The release they were drawn from: where its budget went.")
@@ -187,7 +187,7 @@ def evaluate(
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files if there are some.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the independent draw and the shuffled sequences beside it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the independent draw and the shuffled sequences beside it.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Hold a synthetic database against the real one, and say what is close, what is not, and what is broken.
@@ -255,7 +255,7 @@ def study(
     epsilon: Annotated[str, typer.Option(metavar="LIST", help="The budgets to try, with commas between.")] = "1,2,5,10,100",
     fits: Annotated[int, typer.Option(min=1, help="How many fits of each: one may be lucky.")] = 1,
     delta: Delta = DEFAULT_DELTA,
-    seed: Annotated[int, typer.Option(help="Of the hold-out, the noise and the samples, which nobody is given.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the hold-out, the noise and the samples; none of them is handed out.")] = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the study as one HTML file. Not to be handed over.")
     ] = None,

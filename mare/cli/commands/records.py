@@ -104,7 +104,7 @@ def card(
     """Say which columns of a release to trust, which are coarse and which not to use, by its noise alone. Needs no data."""
     from mare.release import load_release
     from mare.verdicts import card as make_card
-    from mare.verdicts.words import short_lines
+    from mare.verdicts.card_text import short_lines
 
     check_output(output, "a file for the card", "a page of HTML", SinkError, _PAGE.match, overwrite=replace)
     loaded = load_release(release)

@@ -21,13 +21,13 @@ from mare.codec.ticks import null_mask
 from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.measured import BrokenKind as Kind
 from mare.evaluation.sides import Side, starts_of
-from mare.relational.judging import judged
-from mare.schema.columns import AnyColumn, Column, Date, Datetime, Listed, Ordinal, Quantity
+from mare.relational.conditions_met import judged
+from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.condition_grammar import parse_condition
 from mare.schema.determined import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.layout import link_cap
 
-from .coding import Sides
+from .coded_sets import Sides
 from .features import Feature, Values, children_of, values
 from .laws import laws, parted
 from .ranks import Numbers
@@ -43,13 +43,13 @@ def broken(sides: Sides) -> tuple[tuple[Broken, ...], dict[Kind, int]]:
         looked_at.update(kind for kind, *_ in rules)
         for kind, where, what, rule in rules:
             counts = {name: rule(side) for name, side in sides.items() if where not in side.missing and table not in side.missing}
-            shown += _told(kind, where, what, counts)
+            shown += _breach(kind, where, what, counts)
         shown += _against_real(sides, table)
     kept, looked_at["law"] = laws(sides)
     return (*shown, *kept), dict(looked_at)
 
 
-def _told(kind: Kind, where: str, what: str, counts: Mapping[SetName, Found]) -> Iterator[Broken]:
+def _breach(kind: Kind, where: str, what: str, counts: Mapping[SetName, Found]) -> Iterator[Broken]:
     if any(rows for rows, _ in counts.values()):
         counted = {name: rows for name, (rows, _) in counts.items()}
         yield Broken(kind, where, what, counted, {name: of for name, (_, of) in counts.items()})
@@ -175,7 +175,7 @@ def _lie_beyond(column: Ordinal) -> bool:
         days = [_measure(datetime.fromisoformat(str(special))) for special in column.specials]
     except ValueError:
         return False
-    last = _measure(column.max) if isinstance(column, Date | Datetime) else None
+    last = _measure(column.max) if column.has_day else None
     return all(day is not None and last is not None and day > last for day in days)
 
 
@@ -264,11 +264,11 @@ def _against_real(sides: Sides, table: str) -> Iterator[Broken]:
         if isinstance(column, Ordinal):
             ends = _ends(held.numbers)
             counts = {n: _beyond(side, table, name, ends) for n, side in others.items()} if ends else {}
-            yield from _told("beyond", where, "lies beyond all real values", counts)
+            yield from _breach("beyond", where, "lies beyond all real values", counts)
         elif held.words is not None:
             listed = frozenset(_used(held))
             counts = {n: _outside(side, table, name, listed) for n, side in others.items()}
-            yield from _told("unseen", where, "is a value that no real row has", counts)
+            yield from _breach("unseen", where, "is a value that no real row has", counts)
 
 
 def _ends(numbers: Numbers | None) -> tuple[float, float] | None:

@@ -9,10 +9,10 @@ import numpy as np
 from mare.codec.ticks import DAY_US
 from mare.evaluation.measured import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
-from mare.schema.columns import Date, Datetime
 
-from .coding import Sides
+from .coded_sets import Sides
 from .distances import Counts, by_chance, tvd
+from .features import points_in_time
 
 _HOUR_US = DAY_US // 24
 _LABELS = {
@@ -28,10 +28,10 @@ _LABELS = {
 def calendar(sides: Sides) -> Iterator[ColumnFidelity]:
     real = sides["real"]
     for table in real.tables:
-        for column in time_columns(real, table):
+        for column in points_in_time(real.schema.tables[table], kept=True):
             counts = {name: _counted(side, table, column) for name, side in sides.items()}
             for unit, labels in _LABELS.items():
-                if unit == "hour" and isinstance(real.schema.tables[table].columns[column], Date):
+                if unit == "hour" and not real.schema.tables[table].columns[column].has_clock:
                     continue
                 held: dict[SetName, Counts] = {name: counted[unit] for name, counted in counts.items()}
                 distance: dict[SetName, float] = {name: tvd(held["real"], held[name]) for name in held if name != "real"}
@@ -39,12 +39,6 @@ def calendar(sides: Sides) -> Iterator[ColumnFidelity]:
                 name = f"{unit} of {column}"
                 chance = by_chance(held["real"], int(held["synthetic"].sum()))
                 yield ColumnFidelity(table, name, "category", False, labels, held, distance, shape, chance, "calendar")
-
-
-def time_columns(side: Side, table: str) -> list[str]:
-    """Columns that are points in time and nothing else."""
-    listed = side.schema.tables[table].columns.items()
-    return [name for name, column in listed if isinstance(column, Date | Datetime) and not column.specials and column.kept]
 
 
 def _counted(side: Side, table: str, column: str) -> dict[str, Counts]:

@@ -21,8 +21,8 @@ from mare.codec.parsing import is_text_type
 from mare.codec.ticks import DAY_US
 from mare.evaluation.measured import FeatureKind
 from mare.evaluation.sides import Side, in_one_piece
-from mare.schema import Schema
-from mare.schema.columns import Date, Datetime, Duration, Ordinal, Time
+from mare.schema import Schema, Table
+from mare.schema.columns import AnyColumn, Duration, Ordinal
 
 from .ranks import Numbers, Ranked
 
@@ -76,14 +76,16 @@ class Values:
         return Ranked(held[~nulls] if nulls.any() else held)
 
 
+def points_in_time(described: Table, *, kept: bool = False) -> list[str]:
+    """Columns that are these and nothing else; those alone that are ``kept``."""
+    columns = {name: column for name, column in described.columns.items() if column.kept or not kept}
+    return [name for name, column in columns.items() if isinstance(column, Ordinal) and column.has_day and not column.specials]
+
+
 def features(schema: Schema, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:
     """Those of one table; ``children`` are the tables below it."""
     described, link, keys = schema.tables[table], schema.parent(table), key_columns(schema, table)
-    times = [
-        name
-        for name, column in described.columns.items()
-        if isinstance(column, Date | Datetime) and not column.specials and name not in keys
-    ]
+    times = [name for name in points_in_time(described) if name not in keys]
     listed = list(_columns(schema, table, keys, times))
     listed += [Feature(table, f"{late} since {early}", "number", "since", late, early) for early, late in pairwise(times)]
     order = link.order_by[0] if link is not None and link.type == "sequential" and link.order_by else None
@@ -157,7 +159,7 @@ def values(side: Side, feature: Feature) -> Values:
         return Values(numbers=_measured(held, None) - (numbers if before is None else np.append(numbers, np.nan)[before]))
     if timed:
         ticks, there = side.moments(table, feature.column)
-        return Values(numbers=_known(ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), there))
+        return Values(numbers=_with_gaps(ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), there))
     return Values(numbers=_measured(held, described))
 
 
@@ -173,11 +175,11 @@ def _days_between(later: Moments, earlier: Moments, before: NDArray[np.int32] | 
         there = later[1][here] & earlier[1][at]
         if before is not None:
             there &= before[here] >= 0
-        days[here] = _known((later[0][here] - earlier[0][at]) / DAY_US, there)
+        days[here] = _with_gaps((later[0][here] - earlier[0][at]) / DAY_US, there)
     return days
 
 
-def _known(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
+def _with_gaps(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
     """These numbers, changed: NaN where there is none."""
     np.copyto(numbers, np.nan, where=~there)
     return numbers
@@ -258,11 +260,11 @@ def last_rows(side: Side, table: str) -> NDArray[np.int64]:
     return last
 
 
-def unit_of(described: object) -> str:
+def unit_of(described: AnyColumn | None) -> str:
     """What the numbers of a feature count."""
-    if isinstance(described, Date | Datetime):
+    if described is not None and described.has_day:
         return "days"
-    if isinstance(described, Time):
+    if described is not None and described.has_clock:
         return "hours"
     return getattr(described, "unit", None) or ""
 

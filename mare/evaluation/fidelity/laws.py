@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from mare.codec.ticks import DAY_US
 from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.sides import Side
-from mare.schema.columns import Date, Ordinal, Quantity
+from mare.schema.columns import Ordinal, Quantity
 from mare.schema.determined import PARENT_ROW, SAME_ROW
 
-from .calendar import time_columns
-from .coding import Sides, below
+from .coded_sets import Sides, below
 from .features import (
     Feature,
     Values,
@@ -31,6 +30,7 @@ from .features import (
     far_columns,
     far_values,
     own_columns,
+    points_in_time,
     some_values,
     taken,
     unit_of,
@@ -96,7 +96,7 @@ def _homes(real: Side, table: str) -> list[str]:
         other
         for other in real.tables
         if other not in (table, *above) and other != real.dag.entity.name and table not in real.ancestors(other)
-        if time_columns(real, other) and len(real.entity[other]) and _most_of_one(real, other) <= 1
+        if _moments(real, other) and len(real.entity[other]) and _most_of_one(real, other) <= 1
     ]  # fmt: skip
     return [table, *above, *single]
 
@@ -111,9 +111,7 @@ def _most_of_one(side: Side, table: str) -> int:
 
 def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
     place, step = real.place_of(table, home), max(1, len(real.entity[table]) // SAMPLE)
-    for pair in product(
-        [(table, name) for name in time_columns(real, table)], [(home, name) for name in time_columns(real, home)]
-    ):
+    for pair in product([(table, name) for name in _moments(real, table)], [(home, name) for name in _moments(real, home)]):
         if len(set(pair)) < 2 or frozenset(pair) in seen:
             continue
         seen.add(frozenset(pair))
@@ -124,7 +122,11 @@ def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, st
             words = {"smaller": "is before", "larger": "is after", "either": "differs from"}[what]
             mine, theirs = (name for _, name in pair)
             whose = theirs if home == table else f"{home}.{theirs}"
-            yield Law(f"{table}.{mine}", f"{words} {whose}", _found(whole, what), partial(_times_broken, *pair, what))
+            yield Law(f"{table}.{mine}", f"{words} {whose}", _breaches(whole, what), partial(_times_broken, *pair, what))
+
+
+def _moments(side: Side, table: str) -> list[str]:
+    return points_in_time(side.schema.tables[table], kept=True)
 
 
 def _broken_by(parted: Parted, fewest: int = FEWEST) -> str | None:
@@ -151,7 +153,8 @@ def parted(
         others, both = others[at], there & known[at] & (at >= 0)
     else:
         return 0, 0, 0
-    days = [isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)]
+    described = [side.schema.tables[table].columns[name] for table, name in (mine, theirs)]
+    days = [column.has_day and not column.has_clock for column in described]
     smaller, larger = held < others, held > others
     if days == [True, False]:  # a date is midnight, and what is after it begins a day later
         smaller = held + DAY_US <= others
@@ -171,10 +174,10 @@ def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Nu
 
 
 def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, side: Side) -> Found:
-    return _found(parted(side, mine, theirs, side.place_of(mine[0], theirs[0])), what)
+    return _breaches(parted(side, mine, theirs, side.place_of(mine[0], theirs[0])), what)
 
 
-def _found(parted: Parted, what: str) -> Found:
+def _breaches(parted: Parted, what: str) -> Found:
     less, more, of = parted
     return {"smaller": less, "larger": more}.get(what, less + more), of
 
@@ -200,7 +203,7 @@ def _number_orders(real: Side, table: str, seen: set[frozenset[tuple[str, str]]]
         whole = parted(real, *pair, None)
         if _broken_by(whole) == what:
             words = {"smaller": "is less than", "larger": "is more than"}[what]
-            yield Law(f"{table}.{mine}", f"{words} {theirs}", _found(whole, what), partial(_times_broken, *pair, what))
+            yield Law(f"{table}.{mine}", f"{words} {theirs}", _breaches(whole, what), partial(_times_broken, *pair, what))
 
 
 def _elsewhere(numbers: Numbers, other: Numbers, what: str) -> float:

@@ -19,7 +19,7 @@ from mare.evaluation.measured import ANY_OTHER, KINDS, Closeness, PairFidelity, 
 from mare.evaluation.sides import Side
 from mare.stage.kernel import CodedRows, count_dense
 
-from .coding import Coded
+from .coded_sets import Coded
 from .distances import Counts, Table, by_chance, cramers_v, normalised_kl, tvd
 from .features import Feature
 

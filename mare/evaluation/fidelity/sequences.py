@@ -12,8 +12,8 @@ from mare.evaluation.measured import Lengths, SetName, Stickiness, Together, Tra
 from mare.evaluation.sides import Side
 from mare.schema.columns import Boolean, Listed
 
-from .bins import common_bins
-from .coding import Coded, CodedSet, Sides
+from .coded_sets import Coded, CodedSet, Sides
+from .common_bins import common_bins
 from .distances import Counts, ks_distance, tvd
 from .features import Feature, Values, children_of
 from .pairs import Steps, is_sequence

@@ -1,5 +1,5 @@
 """Ids that two columns share though no reference says so: the number of an order in two tables of a person, in two columns of a
-row. Each column of ids is made anew on its own, so they come apart, and whoever joins by them finds nothing.
+row. Each column of ids is made anew on its own, so they come apart, and a join by them finds nothing.
 
 Which columns share theirs is asked of a sample of each first, in one pass over all others; only what passes there is counted.
 """
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mare.evaluation.placing import matched
+from mare.evaluation.key_places import matched
 from mare.evaluation.sides import Side
 from mare.schema.columns import Identifier
 

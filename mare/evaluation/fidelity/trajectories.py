@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mare.evaluation.measured import SetName, Survival, Trajectories
 from mare.evaluation.sides import Side, starts_of
 
-from .coding import Coded, CodedSet
+from .coded_sets import Coded, CodedSet
 from .distances import Counts, tvd
 from .features import Feature, unit_of, values
 from .ranks import Numbers

@@ -142,7 +142,7 @@ def _is_of(feature: str, column: str) -> bool:
 
 def _risk(evaluation: Evaluation) -> str:
     risk, audit = evaluation.parts.get("risk"), evaluation.parts.get("audit")
-    markup = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
+    markup = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">No attack was made: add --risk.</p>'
     if isinstance(audit, AuditPart):
         markup += "<h2>Audit</h2>\n" + "".join(f"<p>{escape(line)}</p>" for line in audit.words())
     return markup
@@ -186,6 +186,6 @@ _SEQUENCES = """<form class="picks">
 <div id="together" class="plot grids"></div>
 """
 
-_TIMELINES = """<p>A few of the synthetic entities, with few, middling and many rows. Nobody, if mare has drawn them.</p>
+_TIMELINES = """<p>A few of the synthetic entities, with few, middling and many rows. No real people, if mare drew them.</p>
 <form class="picks"><label>Entity <select id="entity"></select></label></form>
 <div id="timeline" class="plot"></div>"""

@@ -47,7 +47,7 @@ def _questions(evaluation: Evaluation) -> str:
         return ""
     held = "holdout" in evaluation.sets
     rows = [
-        [a.name, a.told, _first(a.real), _first(a.synthetic), *([_first(a.holdout)] if held else [])] for a in evaluation.answers
+        [a.name, a.apart, _first(a.real), _first(a.synthetic), *([_first(a.holdout)] if held else [])] for a in evaluation.answers
     ]
     head = ["question", "answer", "real", "synthetic", *(["other real"] if held else [])]
     return f"<h2>Questions</h2>\n{table(head, rows, ())}\n"
@@ -60,7 +60,7 @@ def _first(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _notes(evaluation: Evaluation) -> str:
-    notes = "".join(f"<li>{escape(note.told())}</li>" for note in evaluation.notes)
+    notes = "".join(f"<li>{escape(note.line())}</li>" for note in evaluation.notes)
     return f"<h2>What could not be read or compared</h2>\n<ul>{notes}</ul>\n" if notes else ""
 
 
@@ -68,7 +68,7 @@ def budget_section(evaluation: Evaluation) -> str:
     """Where the budget went, as the release's card tells it."""
     released = evaluation.parts.get("release")
     if not isinstance(released, Released):
-        return '<p class="quiet">Where the budget went is told with --release RELEASE.</p>'
+        return '<p class="quiet">To see where the budget went, add --release RELEASE.</p>'
     most = max((asked.share for asked in released.card.asked), default=1.0) or 1.0
     rows = [
         [

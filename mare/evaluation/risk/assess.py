@@ -7,7 +7,7 @@ compare with, and synthetic entities to attack with; the size of the samples is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from mare.errors import MissingExtra
 from mare.evaluation.evaluation import INTERNAL, plain
 from mare.evaluation.rates import shared_confidence
 from mare.evaluation.sides import Side
-from mare.evaluation.vectors import Features, entity_features, some_entities
+from mare.evaluation.vectors import Features, Ints, entity_features, some_entities
 from mare.schema import Schema
 
 from .attacks import Attack, Game
@@ -55,11 +55,17 @@ class Risk:
             if attack.verdict == "above the baseline" and (attack.control is not None or attack.about_membership)
         )
 
+    @property
+    def beside_outsiders(self) -> bool:
+        """Whether any attack had others to compare with: else no news is no good news."""
+        return any(attack.control is not None or attack.about_membership for attack in self.attacks)
+
     def words(self) -> Iterator[str]:
         """The attack of each kind that gains most, beside whom it should gain nothing over."""
-        fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
         finding = (
-            "no attack shows that somebody was in the data" if fair else "without a hold-out nobody can say whether anybody shows"
+            "no attack shows that somebody was in the data"
+            if self.beside_outsiders
+            else "without a hold-out nothing says whether anybody can be recognised"
         )
         if self.leaks:
             finding = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"
@@ -81,14 +87,17 @@ class Risk:
         }
 
 
-def assess_risk(schema: Schema, real: Side, synthetic: Side, holdout: Side | None, *, seed: int) -> Risk:
+def assess_risk(
+    schema: Schema, real: Side, synthetic: Side, holdout: Side | None, *, seed: int, inside: Sequence[int] | Ints = ()
+) -> Risk:
     """All attacks. Without a hold-out nothing can be said about membership, and what people are like is not told apart from what
-    one person gave away."""
+    one person gave away. ``inside`` are those of the hold-out who are among the real people, too: they are no outsiders."""
     rng = np.random.default_rng(seed)
     sides = [real, synthetic, *([holdout] if holdout is not None else [])]
     chosen = [some_entities(side, SYNTHETIC if side is synthetic else CROWD, rng) for side in sides]
+    chosen[2:] = [np.setdiff1d(numbers, np.asarray(inside, np.int64)) for numbers in chosen[2:]]
     people, made, *others = entity_features(sides, chosen)
-    notes = _notes(people, made, others[0] if others else None)
+    notes = _notes(people, made, others[0] if others else None, len(inside))
     attacks: list[Attack] = []
     if people.rows and made.rows and people.columns:
         control = others[0] if others and others[0].rows else None
@@ -96,7 +105,7 @@ def assess_risk(schema: Schema, real: Side, synthetic: Side, holdout: Side | Non
     return Risk(tuple(attacks), tuple(notes))
 
 
-def _notes(people: Features, made: Features, holdout: Features | None) -> list[str]:
+def _notes(people: Features, made: Features, holdout: Features | None, inside: int) -> list[str]:
     notes = []
     if not people.columns:
         notes.append("no column could be compared: nothing was attacked")
@@ -109,7 +118,9 @@ def _notes(people: Features, made: Features, holdout: Features | None) -> list[s
             "data is for. Membership and distance to the closest record were not measured. Give --holdout (mare split makes one)"
         )
     elif not holdout.rows:
-        notes.append("the hold-out holds no entity")
+        notes.append("nobody in the hold-out is an outsider" if inside else "the hold-out holds no entity")
+    elif inside:
+        notes.append(f"{inside:,} entities of the hold-out are among the real ones: the others alone were taken for outsiders")
     notes.append("the linkability game takes many fits and was not played here")
     return notes
 

@@ -166,7 +166,7 @@ def outlier(features: Features, *, beyond: bool) -> Features:
     values: list[Floats | Ints] = []
     for column in range(len(features.columns)):
         if features.is_number(column):
-            largest = float(max(features.known(column), default=0.0))
+            largest = float(max(features.finite(column), default=0.0))
             values.append(np.array([largest + 0.1 * abs(largest) if beyond else largest]))
         else:
             values.append(np.array([int(features.code(column).max(initial=0)) + beyond]))

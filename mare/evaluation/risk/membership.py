@@ -1,8 +1,8 @@
 """Was this person in the data? One synthetic data set is judged by how near its entities come, beside a hold-out that was never
 in it; many, with and without the person, by whether they can be told apart.
 
-A hold-out is what makes the first question fair: people of the training data and of the hold-out are alike, so whoever cannot
-tell them apart by the synthetic rows has learned about people, not about one person.
+A hold-out is what makes the first question fair: people of the training data and of the hold-out are alike, so an attacker who
+cannot tell them apart by the synthetic rows has learned about people, not about one person.
 
 The second is the linkability game (Stadler et al.; decomposed-noise 2025, 4.3.2). A challenger synthesises many times, with and
 without one target and all its rows. The adversary, who can do the same, summarises each synthetic data set by a few numbers and
@@ -144,7 +144,7 @@ def _naive(features: Features) -> list[float]:
     numbers: list[float] = []
     for column in range(len(features.columns)):
         if features.is_number(column):
-            known = features.known(column)
+            known = features.finite(column)
             numbers += [float(known.mean()), float(np.median(known)), float(known.var())] if len(known) else [0.0, 0.0, 0.0]
         else:
             values, counts = np.unique(features.code(column), return_counts=True)

@@ -93,7 +93,7 @@ class Coding:
         self._synthetic = synthetic
         self._scales: dict[int, tuple[float, float]] = {}
         for column in synthetic.numbers:
-            known = synthetic.known(column)
+            known = synthetic.finite(column)
             spread = float(known.std()) if len(known) else 0.0
             self._scales[column] = (float(np.mean(known)) if len(known) else 0.0, spread if spread > 0 else 1.0)
         parts = (real, synthetic, *others)

@@ -104,7 +104,7 @@ def _multivariate(synthetic: Features, columns: int, rng: np.random.Generator) -
     """All that some columns of a synthetic entity say; of a number, that it is at least or at most so large, away from the
     median."""
     width = min(columns, len(synthetic.columns))
-    medians = {c: float(np.median(known)) for c in synthetic.numbers if len(known := synthetic.known(c))}
+    medians = {c: float(np.median(known)) for c in synthetic.numbers if len(known := synthetic.finite(c))}
     for _ in range(TRIES if synthetic.rows and width else 0):
         row = int(rng.integers(synthetic.rows))
         statement = []

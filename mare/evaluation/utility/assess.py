@@ -13,9 +13,9 @@ from mare.evaluation.sides import Side
 from mare.evaluation.vectors import Features, entity_features, some_entities
 from mare.schema import Schema
 
-from .learning import Learned, train_and_test
 from .nist import Score, nist_scores
 from .queries import Query, asked_on_both
+from .train_and_test import Learned, train_and_test
 
 LEARNED = 2_000
 """Classifiers learn from so many entities, and are asked about so many."""
@@ -54,7 +54,9 @@ class Utility:
         yield f"Utility ({INTERNAL}):"
         if (kept := self.kept_by_classifiers) is not None:
             number = f"{len(self.taught)} of {len(self.learned)}"
-            yield f"  real people teach {number} classifiers something: {kept:.0%} of it is learned from synthetic ones, too"
+            learned = f"{kept:.0%} of it is learned from synthetic ones, too"
+            learned = learned if kept > 0 else "synthetic ones teach nothing of it"
+            yield f"  real people teach {number} classifiers something: {learned}"
         elif self.learned:
             yield "  classifiers: taught by real people, none is better than always saying the most frequent value"
         if (error := self.median_query_error) is not None:

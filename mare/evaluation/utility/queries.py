@@ -14,7 +14,7 @@ from mare.evaluation.measured import SetName
 from mare.evaluation.questions import Question, answer_all
 from mare.evaluation.sides import Side
 from mare.schema import Schema
-from mare.schema.columns import Integer, Listed, Number
+from mare.schema.columns import Listed, Quantity
 
 QUERIES = 20
 
@@ -60,8 +60,7 @@ def generated(schema: Schema, missing: Set[str] = frozenset()) -> Iterator[Quest
         ]
         measures = [("the share of rows", "count(*) * 1.0 / sum(count(*)) OVER ()")]
         measures += [
-            (f"the mean of {column}", f"avg(t0.{_quoted(column)})")
-            for column in _of_kind(schema, table, (Integer, Number), missing)
+            (f"the mean of {column}", f"avg(t0.{_quoted(column)})") for column in _of_kind(schema, table, Quantity, missing)
         ]
         pairs = [(first, second) for i, first in enumerate(groups) for second in groups[i + 1 :]]
         for by in [*((group,) for group in groups), *pairs]:
@@ -94,7 +93,7 @@ def _chain(schema: Schema, table: str, missing: Set[str]) -> list[tuple[str, str
     return joins
 
 
-def _of_kind(schema: Schema, table: str, kind: type | tuple[type, ...], missing: Set[str]) -> list[str]:
+def _of_kind(schema: Schema, table: str, kind: type, missing: Set[str]) -> list[str]:
     return [
         name
         for name, column in schema.tables[table].columns.items()

@@ -62,7 +62,7 @@ def draw_svg(schema: Schema, shades: Mapping[str, Shade] | None = None) -> str:
     """Both graphs of a schema as an SVG document. Reads no data. ``shades`` colours column groups, by name (`stays.rows`)."""
     picture = lay_out(schema)
     name, entity = schema.name or "schema", picture.dag.entity
-    tables = counted(len(picture.tables) + len(picture.asides) - entity.virtual, "table")
+    tables = counted(len(picture.tables) + len(picture.asides) - entity.by_column, "table")
     about = f"{tables}, {counted(picture.groups, 'column group')}, entity {entity.name}"
     inside = [
         element("title", plain(f"{name}: tables and column groups")),
@@ -127,7 +127,7 @@ def _points(picture: Picture, route: Route) -> list[Point]:
 
 def _table(picture: Picture, placed: Placed, shades: Mapping[str, Shade] | None) -> str:
     box, node = placed.box, picture.dag.node(placed.box.name)
-    colour, dash = _ROLE[node.role], "5 3" if node.virtual or node.role == "owned" else None
+    colour, dash = _ROLE[node.role], "5 3" if node.by_column or node.role == "owned" else None
     inside = [
         rounded(0, 0, box.width, box.height, "#fbfcfd", colour, rx=7, stroke_width=1.4, stroke_dasharray=dash),
         label("name", PAD, 21, box.title, box.name, colour),

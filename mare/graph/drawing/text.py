@@ -58,7 +58,7 @@ def relationship(schema: Schema, dag: DatasetDag, table: str) -> str:
     """How the rows of a table belong to somebody: `sequential by admittime, memory 2, at most 10 rows (the last)`."""
     node, described = dag.node(table), schema.tables.get(table)
     if node.role == "entity" or described is None:
-        return "the entity, told apart by a column" if node.virtual else "the entity: one row each"
+        return "the entity, told apart by a column" if node.by_column else "the entity: one row each"
     if node.role == "owned":
         owners = [f"{edge.child}.{edge.name}" + (" (nullable)" if edge.nullable else "") for edge in dag.owners(table)]
         return f"owned: one row for {' and one for '.join(owners)}"

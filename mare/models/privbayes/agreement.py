@@ -13,8 +13,21 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mare.domain import Axis, Coarsenings, Task, have_children, norm_subtract, settled_children, with_mean, without_unclear
+from mare.domain import (
+    Axis,
+    Coarsenings,
+    Task,
+    have_children,
+    in_agreement,
+    norm_subtract,
+    rare_children,
+    settled_children,
+    with_mean,
+    with_one_tail,
+    without_unclear,
+)
 from mare.models.clarity import Clarity, ClearTable, Margin
 
 from .balance import flows, in_balance
@@ -71,7 +84,9 @@ def agreed_conditionals(
         else:
             told = parts[0].counts.marginal.axes[-1]
             near = task.near.get(family.column)
-            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise, near)
+            known, unsure = weighted_mean(estimates[told])
+            tail = rare_children(known, sqrt(unsure), margins[told]) if family.column in task.counts else NO_TAIL
+            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise, near, tail)
             if told.level:
                 codes = coarsenings[told.column][told.level - 1].codes
                 conditionals[family.child] = _in_full(conditionals[family.child], codes, margins[family.child])
@@ -148,6 +163,8 @@ def settled_margins(
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in task.counts else norm_subtract(mean)
         if axis.column in task.counts and task.children is not None:
             margins[axis] = with_mean(margins[axis], sqrt(variance), task.children, _unsure(task, len(mean), variance))
+        if axis.column in task.counts and task.children_in_cells is not None:
+            margins[axis] = in_agreement(margins[axis], sqrt(variance), task.children_in_cells)
         for other in coarser:
             level = coarsenings[other.column][other.level - 1]
             margins[other] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
@@ -170,6 +187,9 @@ def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: T
     return np.asarray(fine + ((wanted - sums) / np.maximum(members, 1))[codes])
 
 
+NO_TAIL = np.zeros(0, dtype=np.int64)
+
+
 def _conditional(
     settings: Settings,
     family: Family,
@@ -178,24 +198,33 @@ def _conditional(
     rehearsed: Rehearsed,
     by_noise: float,
     close_to: str | None,
+    tail: NDArray[np.int64],
 ) -> Table:
-    axes = measured.counts.marginal.axes
-    child = margins[axes[-1]]
+    """``tail``: of a number of children, those that hardly anybody has and that do not stand clear of the noise."""
+    axes, rows, deviation = measured.counts.marginal.axes, measured.counts.rows, measured.counts.rows_deviation
+    child = whole = margins[axes[-1]]
     if not family.parents:
         return child[None, :]
+    if len(tail):
+        rows, child = with_one_tail(rows, deviation, whole, tail), np.append(np.delete(whole, tail), whole[tail].sum())
     near = next((place for place, axis in enumerate(family.parents) if axis.column == close_to), None)
-    believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child, near)
+    believed = _believed(rows, deviation, child, near)
     if rehearsed.knows(family.parents):
         parents = rehearsed.table(family.parents)
         joint = (believed * parents[..., None]).reshape(-1, len(child))
         child = _unbent(child, by_noise, [(joint.sum(axis=0), measured.variance * parents.size)])
         raked = rake(joint, [joint.sum(axis=1), child], settings.raking)
     else:
-        parents = norm_subtract(measured.fractions.sum(axis=-1))
-        raked = rake(believed * parents[..., None], [margins[axis] for axis in axes], settings.raking)
+        parents = norm_subtract(rows.sum(axis=-1) / measured.total)
+        raked = rake(believed * parents[..., None], [*(margins[axis] for axis in axes[:-1]), child], settings.raking)
     # Parents that were not seen together come together nevertheless, along sequences above all: then the child follows those of
     # them that it follows elsewhere. Raking makes nothing of them, or of the little that is there in place of nothing.
-    return conditional(np.where(parents[..., None] > 0, raked.reshape(believed.shape), 0.0), believed)
+    drawn = conditional(np.where(parents[..., None] > 0, raked.reshape(believed.shape), 0.0), believed)
+    if not len(tail):
+        return drawn
+    codes = np.zeros(len(whole), dtype=np.int64)
+    codes[tail], codes[np.delete(np.arange(len(whole)), tail)] = len(child) - 1, np.arange(len(child) - 1)
+    return _in_full(drawn, codes, whole)
 
 
 def _unbent(child: Table, by_noise: float, drawn: Sequence[tuple[Table, float]]) -> Table:

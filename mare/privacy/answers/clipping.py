@@ -99,7 +99,7 @@ class Limit:
     bits: int
 
     @property
-    def one(self) -> int:
+    def unit(self) -> int:
         """The factor 1."""
         return 1 << self.bits
 
@@ -107,7 +107,7 @@ class Limit:
     def most(self) -> int:
         """What an entity may add, in units: its rows under pure ε, its squared norm over all tables otherwise."""
         bound = Fraction(self.bound)
-        scaled = bound * self.one if self.pure else bound**2 * self.tables * self.one**2
+        scaled = bound * self.unit if self.pure else bound**2 * self.tables * self.unit**2
         return scaled.numerator // scaled.denominator
 
     @property
@@ -118,10 +118,10 @@ class Limit:
     def weights(self, rows: Integers, norms: Integers | None) -> Integers:
         """The factors, in units, one per entity."""
         if self.pure:
-            return _each(rows, lambda n: min(self.one, self.most // n) if n else self.one)
+            return _each(rows, lambda n: min(self.unit, self.most // n) if n else self.unit)
         if norms is None:
             raise InternalError("the norms are missing that an L2 clip needs")
-        return _each(norms, lambda n: min(self.one, isqrt(self.most // n)) if n else self.one)
+        return _each(norms, lambda n: min(self.unit, isqrt(self.most // n)) if n else self.unit)
 
 
 def _each(values: Integers, factor: Callable[[int], int]) -> Integers:

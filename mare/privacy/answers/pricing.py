@@ -43,7 +43,7 @@ class Price:
     @property
     def unit(self) -> int:
         """Units of a row in the answer."""
-        return 1 if self.limit is None else self.limit.one
+        return 1 if self.limit is None else self.limit.unit
 
 
 def priced(till: Till, tables: int, share: float, clip: AnyClip | None) -> Price:

@@ -17,10 +17,9 @@ from mare.domain import Marginal
 from mare.errors import BudgetError, PrivacyError
 from mare.privacy.choosing import Choice, Rule, prepare_choice
 from mare.privacy.conversion import choice_scale, down
-from mare.privacy.ledger import Charge
 from mare.privacy.qualities import UNIT, Candidate, Weighting
 from mare.privacy.tape import Query
-from mare.privacy.till import Till
+from mare.privacy.till import Till, described_charge
 
 from .judging import cross_tabs, fingerprint, in_units, judge, named
 from .scoring import exact_scores
@@ -74,7 +73,7 @@ def answer_select(
     marginals = cross_tabs(judged)
     what = f"choice among {named(judged)}"
     query = described_choice(till, quote, what, marginals, unit=UNIT, public=fingerprint(judged, taken_off))
-    pay_choice(till, query, quote, len(judged))
+    till.pay(query, described_charge(query, len(judged)), quote.portion)
     index = released_choice(till, query, quote, exact_scores(till, judged, weighting) - taken_off)
     return Selected(index, candidates[index], quote.choice.rule, quote.scale / UNIT, quote.sensitivity / UNIT, quote.cost)
 
@@ -109,21 +108,6 @@ def described_choice(
         denominator=unit,
         public=public,
     )
-
-
-def pay_choice(till: Till, query: Query, quote: ChoiceQuote, candidates: int) -> None:
-    charge = Charge(
-        what=query.what,
-        view=query.view,
-        mechanism=query.mechanism,
-        norm=query.norm,
-        sensitivity=query.sensitivity / query.denominator,
-        scale=query.scale / query.denominator,
-        cost=query.cost,
-        histograms=len(query.marginals),
-        cells=candidates,
-    )
-    till.pay(query, charge, quote.portion)
 
 
 def released_choice(till: Till, query: Query, quote: ChoiceQuote, scores: Integers) -> int:

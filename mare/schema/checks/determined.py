@@ -57,7 +57,7 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _total(layout, table, described, *total, (*path, total[0]))
     link = layout.schema.parent(table)
     if link is not None and column in (link.order_by or ()) and _waits(layout, table, how):
-        what = f"{column} is worked out once the rows stand in their order, so it cannot order them"
+        what = f"{column} is worked out once the rows are in order, so it cannot order them"
         yield Fault(("tables", table, "parent", "order_by"), what, "Name a date, time, number or position that is modelled")
 
 
@@ -80,7 +80,7 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
     fitting = [c for c, d in known if (d.has_clock if clock else d.has_day) or not d.settled]
     if anchor.column not in fitting:
         wanted = "a datetime or time" if clock else "a date or datetime"
-        what = f"the {part.unit} is part of {wanted}, and {part.of} is none"
+        what = f"the {part.unit} is part of {wanted}, and {part.of} is not one"
         yield Fault((*path, "of"), what, f"Name one of {listed(fitting)}")
 
 

@@ -112,7 +112,7 @@ def find_ends(layout: Layout) -> Iterator[Fault]:
             continue
         path: Path = ("tables", name, "ends")
         if not layout.is_sequence(name):
-            what = f"only a sequence ends, and {name} is none"
+            what = f"only a sequence ends, and {name} is not one"
             yield Fault(path, what, "Write `type: sequential` and `order_by` in its parent, or remove `ends`")
         try:
             tests = list(comparisons_in(parse_condition(table.ends.when)))
@@ -235,7 +235,7 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
     there = link.column or (target.key if target is not None else None)
     if there is not None and len(there) != len(columns):
         what = f"{len(columns)} columns refer to {len(there)} of {link.table} ({listed(there)})"
-        yield Fault(path, what, "Write `columns:` here and `column:` for the ones there, as many of each")
+        yield Fault(path, what, "Write `columns:` here and `column:` for the ones there, the same number of each")
     if target is not None and link.column is not None and layout.roles[link.table] not in ("public", "ignored"):
         known = layout.columns(link.table)
         yield from (no_column((*path, "column"), c, link.table, known) for c in link.column if c not in known)

@@ -112,7 +112,7 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
 
     @property
     def ends_with_calendar(self) -> bool:
-        """Whether it is a distance that nothing but `max` ends: whoever is still there on that day has it for an end."""
+        """Whether it is a distance that nothing but `max` ends: what has not ended by that day ends on it."""
         alone = self.after is not None and not self.is_between and self.first is None
         return alone and self.max is not None and self.determined is None
 
@@ -208,7 +208,7 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
             try:
                 self.compared(value)
             except ValueError as words:
-                return f"{words}; {value!r} is none"
+                return f"{words}; {value!r} is not one"
         return None
 
     # ---- what is stored and what comes out

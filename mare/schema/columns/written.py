@@ -190,7 +190,7 @@ class WrittenNumber(Written):
         """What is wrong with the form, the units and the words."""
         if self.thousands is not None and self.thousands == self.form.decimal:
             other = "," if self.thousands == "." else "."
-            what = f"{self.thousands} stands before decimals and between thousands"
+            what = f"{self.thousands} is both the decimal mark and the thousands separator"
             yield Fault((*path, "thousands"), what, f'Write `decimal: "{other}"`, or another `thousands`')
         if self.units and self.unit is None:
             yield Fault((*path, "units"), "units of nothing", "Write `unit:` too: what all values are counted in")

@@ -16,8 +16,8 @@ from math import ceil
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import FieldValue, PublicFacts
+from .name_words import is_age, is_grade, is_round, words
 from .people import is_birth, is_death
-from .words import is_age, is_grade, is_round, words
 
 _SHARES = frozenset(("percent", "percentage", "pct", "perc", "percentile"))
 _BEYOND = frozenset(("change", "predicted", "growth", "difference", "diff", "delta", "expected", "normal"))

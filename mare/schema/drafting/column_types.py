@@ -14,8 +14,7 @@ from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds, only_its_type_bounds, years_before
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import fake_kind, fake_place, is_addressee, is_birth, is_code, is_free_text, is_number_of, is_title, names_person
-from .words import (
+from .name_words import (
     counts_rows,
     id_stem,
     is_before_calendar,
@@ -27,6 +26,18 @@ from .words import (
     is_surely_flag,
     is_time,
     words,
+)
+from .people import (
+    fake_kind,
+    fake_place,
+    is_addressee,
+    is_answer,
+    is_birth,
+    is_code,
+    is_free_text,
+    is_number_of,
+    is_title,
+    names_person,
 )
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
@@ -52,6 +63,9 @@ _CODED_NUMBERS = (("status",), ("type",), ("category",), ("class",), ("kind",), 
 
 _TELLING = 4
 """Characters of a text that tells many things apart: with fewer it is a code, whatever it is called."""
+
+_LONG = 80
+"""Characters of a text that people write; what has less room, and is a result, is one of a few words."""
 
 _LENGTH = re.compile(r"char\w*\s*\((\d+)\)", re.IGNORECASE)
 
@@ -149,14 +163,16 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     return None
 
 
-def draft_pool_column(column: ReflectedColumn, facts: PublicFacts, beside: Collection[str] = ()) -> Entry:
+def draft_pool_column(
+    column: ReflectedColumn, facts: PublicFacts, beside: Collection[str] = (), *, unique: bool = False
+) -> Entry:
     """A column of a pool: nothing is learned there, so every domain is declared or made up. So is no NULL: how many there are
-    would be made up too, and none is wrong anywhere."""
+    would be made up too, and none is wrong anywhere. ``unique``: no two rows may have the same value."""
     if not is_end(column.name):
         column = replace(column, nullable=False)
     made_up = review("a made-up range, not read from the data", "made up")
     declared = column.values is not None or (column.min is not None and column.max is not None)
-    entry = draft_column(column, facts, beside=beside)
+    entry = draft_column(column, facts, beside=beside, unique=unique)
     kind = entry.fields["type"]
     if kind == "text" and "fill" in entry.fields:
         return entry
@@ -265,7 +281,7 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
         return _identifier(column)
     if is_number_of(column.name) or names_person(column.name):
         return _identifier(column)
-    if is_free_text(column.name):
+    if is_free_text(column.name) and not (is_answer(column.name) and (column.max_length or _LONG) < _LONG):
         return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped"), *_made_up(column)]
     if is_time(column.name) and not column.looked_at:
         note = review("a time stored as text? Then type: time (or datetime) with its format", "texts")

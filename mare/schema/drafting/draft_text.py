@@ -22,7 +22,7 @@ WIDTH = 120
 """A comment that would make its line longer than this stands above it."""
 
 _SECTIONS = {
-    "owned": "rows that belong to whoever refers to them",
+    "owned": "rows that belong to the rows that refer to them",
     "pool": "pools: fresh, made-up rows that are referred to at random",
     "unsettled": "left out: nothing says whose these are",
     "public": "public vocabularies, copied verbatim",
@@ -202,7 +202,7 @@ TOPICS: Mapping[str, str] = {
     "names": "copied too: if these are names of people, pool: {rows: 20} makes up fresh rows instead of public: true",
     "aggregates": "numbers of public tables: an aggregate over people is not public (ignore_columns leaves it out)",
     "left out": "left out, since nothing says whose rows these are; to keep one, read what stands there",
-    "owned": "made anew with whoever refers to it",
+    "owned": "made anew with the row that refers to it",
     "pools": "pools: made-up rows that are referred to at random; are their numbers plausible?",
     "caps": "max_rows are round guesses: more rows are cut, and more than anybody has costs little",
     "orders": "no column says which row comes first: taken in the order of their key, or drawn without looking at each other",

@@ -11,6 +11,7 @@ from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
 from .keys import KEYLIKE, named_column
+from .name_words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem
 from .people import (
     describes_held,
     is_held,
@@ -25,7 +26,6 @@ from .people import (
     personal_traits,
 )
 from .survey import Link, Survey
-from .words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem
 
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
@@ -43,7 +43,7 @@ def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
 
 def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     if asked is not None:
-        return _asked(survey, asked)
+        return _asked_for(survey, asked)
     named = [table.name for table in survey.reflection if not describes_held(table.name, table.columns)]
     if people := {name: rank for name in named if (rank := person_rank(name)) is not None}:
         below = {name: reach(survey, name) for name in people}
@@ -86,7 +86,7 @@ def reach(survey: Survey, table: str) -> int:
     return len(tables_below(survey, table))
 
 
-def _asked(survey: Survey, asked: str) -> EntityGuess:
+def _asked_for(survey: Survey, asked: str) -> EntityGuess:
     whole = survey.reflection.table(asked)
     if whole is not None:
         return EntityGuess(whole.name, "you asked for it")
@@ -205,7 +205,7 @@ def _person_column(survey: Survey) -> EntityGuess | None:
     # Where they are told apart by what happened to them: a table that describes them need not hold all.
     table, by = max(shared, key=lambda pair: (_is_dated(pair[0]), len(pair[0].columns), -shared.index(pair)))
     holders = sum(name == by for _, name in shared)
-    doubt = review(f"each {by} is protected as a whole, and whoever is in none is not: is it whom the data is about?")
+    doubt = review(f"each {by} is protected as a whole, and a person in none is not: is this whom the data is about?")
     return EntityGuess(
         table.name, f"no table holds people one row each, but {by} stands in {holders} tables", by=by, doubts=(doubt,)
     )

@@ -15,9 +15,9 @@ import networkx as nx
 from mare.errors import InternalError
 
 from .drafted import EntityGuess, Entry, FieldValue, Note, RoleGuess, review
+from .name_words import names_stay_of_unit
 from .survey import Link, Survey
 from .time_order import main_interval
-from .words import names_stay_of_unit
 
 
 @dataclass(frozen=True)

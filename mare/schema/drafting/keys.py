@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
-from .people import describes_held, is_free_text, names_person, person_rank, personal_traits
-from .words import (
+from .name_words import (
     counts_rows,
     id_stem,
     is_code_ending,
@@ -24,6 +23,7 @@ from .words import (
     stem,
     words,
 )
+from .people import describes_held, is_free_text, names_person, person_rank, personal_traits
 
 KEYLIKE = ("integer", "string", "uuid", "unknown")
 """Stored kinds that a key may have."""

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import Entry, review
+from .name_words import CODES, as_set, words
 from .people import is_code
-from .words import CODES, as_set, words
 
 _CODES = ("code", "cd")
 _MEANINGS = ("description", "desc", "display", "title", "label", "term")

@@ -12,8 +12,8 @@ from mare.schema.columns import MISSING, Column
 from mare.schema.reflection import Bound, ColumnOrder, Compared, Peek, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
+from .name_words import words
 from .people import names_person
-from .words import words
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""

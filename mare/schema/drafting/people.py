@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.reflection import ReflectedColumn
 
-from .words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
+from .name_words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
 
 _SURE = in_order(
     """
@@ -68,7 +68,7 @@ _STAFF_LINKS = as_set("by par von por da door av przez")
 """Last words of a reference that somebody did something: `performed_by`."""
 
 OWNED = as_set("address contact adresse adres direccion indirizzo endereco")
-"""Words of rows that belong to whoever refers to them."""
+"""Words of rows that belong to the rows that refer to them."""
 
 HELD = as_set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
 """Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
@@ -145,6 +145,16 @@ def is_being(table: str) -> bool:
     """Whoever lives by themselves, though somebody else is protected for them: a pet of an owner, a child of a patient."""
     parts = words(table.rpartition(".")[2])
     return bool(parts) and bool({parts[-1], singular(parts[-1])} & _BEINGS)
+
+
+def is_of_another(column: str) -> bool:
+    """Whether a column tells something of somebody else than the row is about: `donor_age`, `mother_birth_year`."""
+    return bool({word for part in words(column) for word in (part, singular(part))} & (_BEINGS | _OTHERS))
+
+
+_OTHERS = as_set(
+    "donor mother father parent partner husband wife caregiver carer guardian contact spender mutter vater madre padre"
+)
 
 
 def is_once(table: str) -> bool:
@@ -234,7 +244,7 @@ def is_death(column: str) -> bool:
 _FREE_TEXT = as_set(
     """
     note notes comment comments remark remarks text narrative description desc address street email mail phone
-    telephone mobile fax url website firstname lastname surname fullname middlename title label message body
+    telephone mobile fax url website firstname lastname surname fullname middlename title label message body info information
     subjective memo impression findings display history ssn passport drivers maiden instructions composer
     forename familyname givenname prenom courriel remarque remarques commentaire commentaires adresse rue vorname nachname
     familienname strasse bemerkung bemerkungen anmerkung kommentar notiz notizen beschreibung apellido apellidos correo calle
@@ -300,6 +310,15 @@ def is_free_text(column: str) -> bool:
     return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS and not titled)
 
 
+def is_answer(column: str) -> bool:
+    """What was found, in words: `value_text` beside `value_num`."""
+    parts = words(column)
+    return len(parts) == 2 and parts[0] in _ANSWERS and parts[1] == "text"
+
+
+_ANSWERS = as_set("value result answer response finding")
+
+
 def is_title(column: str, columns: Iterable[str]) -> bool:
     """Whether a bare title is what somebody is addressed with: beside it stands what they are called."""
     called = {"name", "fullname", "lastname", "surname", "firstname", "familyname", "givenname"}
@@ -321,7 +340,10 @@ def is_number_of(column: str) -> bool:
     return named and not set(parts) & _TEXT_EXCEPTIONS
 
 
-_NAMING = as_set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
+_NAMING = as_set(
+    "number nr iban creditcard debitcard account phone plate serial passport token hash username login mrn password "
+    "licence license"
+)
 _NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
 """The same as a last word: a `reference_range` is none."""
 

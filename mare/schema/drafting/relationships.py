@@ -14,10 +14,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
-from .people import is_being, is_birth, is_death, is_once, personal_traits
-from .survey import Survey
-from .time_order import intervals, twins
-from .words import (
+from .name_words import (
     counts_rows,
     is_age,
     is_at_school,
@@ -32,6 +29,10 @@ from .words import (
     numbers_lines,
     words,
 )
+from .people import is_being, is_birth, is_death, is_once, personal_traits
+from .row_dates import twins
+from .survey import Survey
+from .time_order import intervals
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
@@ -45,8 +46,8 @@ _MEASURES = (
     "resultado", "valore", "risultato", "waarde", "uitslag",
 )  # fmt: skip
 _LIMITS = (
-    "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
-    "normal_high",
+    "range_low", "range_high", "ref_low", "ref_high", "reference_low", "reference_high", "original_range_low",
+    "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low", "normal_high",
 )  # fmt: skip
 """Ends of what is normal: on the scale of the value."""
 
@@ -109,7 +110,7 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     if several is False:
         return Relationship("independent", ONE, f"no two rows have the same {parent[0]}: at most one row (1:0..1)")
     if family.depth == 1 and len(traits) > 1 and not several and not survey.keys[table] and not is_being(table):
-        why = f"{', '.join(traits[:3])} describe whoever it is about"
+        why = f"{', '.join(traits[:3])} describe the person it is about"
         return Relationship(
             "independent", ONE, why, notes=(review("at most one row for each of them? More are cut", "caps", "1"),)
         )
@@ -149,6 +150,11 @@ def item_column(survey: Survey, table: str) -> str | None:
 def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
     """The columns whose scale depends on the item."""
     return tuple(c.name for c in survey.table(table).columns if "_".join(words(c.name)) in (*_MEASURES, *_LIMITS))
+
+
+def is_of_item(name: str) -> bool:
+    """What goes with the item rather than with its value: the unit, the ends of what is normal."""
+    return words(name) in (("unit",), ("units",)) or "_".join(words(name)) in _LIMITS
 
 
 def _is_item(name: str, word: str) -> bool:

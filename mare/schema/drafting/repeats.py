@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
-from .people import NAMES, is_being, is_birth
+from .name_words import as_set, counts_nights, is_age, singular, stem, words
+from .people import NAMES, is_being, is_birth, is_of_another
 from .relationships import Relationship, order_column
 from .survey import Survey
 from .time_order import intervals
-from .words import as_set, counts_nights, is_age, singular, stem, words
 
 _TRAITS = as_set(
     "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
@@ -60,7 +60,11 @@ def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None
 def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship: Relationship) -> Entry:
     """Something about the person: a copy where a table above says it, else the same in all of their rows."""
     order = relationship.order_by[0] if relationship.order_by else None
-    if entry.fields["type"] not in _DRAWN or entry.name == order or "after" in entry.fields:
+    if entry.fields["type"] not in _DRAWN or entry.name == order:
+        return entry
+    if (dated := _date_above(survey, entry, family)) is not None:
+        return _copied(entry, dated, "the same as there, by its name?")
+    if "after" in entry.fields:
         return entry
     seen = survey.seen(table, entry.name)
     if seen.counts is not None and seen.missing and not seen.same:  # told in one row of a person, and not in the others
@@ -68,7 +72,7 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     somebody = _somebody_above(survey, table, family)
     whose = ("entity" if somebody == family.ancestors else "parent" if len(somebody) == 1 else somebody[-1]) if somebody else None
     above = _said_above(survey, entry.name, somebody) if is_trait(entry.name) or is_age(entry.name) else None
-    if is_age(entry.name) and entry.fields["type"] == "integer":
+    if is_age(entry.name) and not is_of_another(entry.name) and entry.fields["type"] == "integer":
         ordering = survey.table(table).column(order) if order is not None else None
         if above is not None or whose is None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
@@ -141,6 +145,18 @@ def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
     return None
 
 
+def _date_above(survey: Survey, entry: Entry, family: Family) -> str | None:
+    """The date of a thing, in rows below it: its lines say again when it was ordered (`orderdate`)."""
+    above = family.ancestors[0]
+    held = survey.reflection.table(above)
+    column = held.column(entry.name) if held is not None else None
+    called = singular(words(above)[-1]) if words(above) else ""
+    about = "".join(words(entry.name))
+    named = len(called) > 2 and about != called and (about.startswith(called) or about.endswith(called))
+    same = column is not None and column.kind in ("date", "datetime") and column.name not in survey.keys[above]
+    return f"{above}.{entry.name}" if named and same else None
+
+
 def _said_above(survey: Survey, name: str, tables: tuple[str, ...]) -> str | None:
     """A column of that name in one of these tables, as an anchor."""
     for above in tables:
@@ -170,8 +186,8 @@ def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
     if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
         return entry
     own = set(money.pop(entry.name))
-    nets, taxes, others = (_said(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
-    quantities, prices = _said(numbers, _QUANTITIES), _said(money, _PRICES)
+    nets, taxes, others = (_named_after(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
+    quantities, prices = _named_after(numbers, _QUANTITIES), _named_after(money, _PRICES)
     total = bool(own & _GROSS) or own == {"grand", "total"}
     formula, parts = "", [*nets, *taxes]
     if total and not own & (_NETS | _TAXES) and len(nets) == len(taxes) == 1 and set(others) <= set(parts):
@@ -202,7 +218,7 @@ def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
     return Entry(entry.name, kept).with_fields({"determined": worked_out}).with_notes(review("by their names", "worked out"))
 
 
-def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
+def _named_after(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
     """The columns whose names have one of these words."""
     return [name for name, name_words in columns.items() if about & {*name_words, "".join(name_words)}]
 

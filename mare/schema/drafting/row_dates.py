@@ -1,21 +1,30 @@
-"""The dates of one row in the order that everybody knows from their names: a birth, what begins, what ends, a death."""
+"""The dates of one row in the order that everybody knows from their names: a birth, what begins, what ends, a death.
+
+One moment in two columns (`visit_start_date` beside `visit_start_datetime`) would contradict itself were both drawn. So one of
+them is drawn, and the other follows from it (`twins`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from mare.schema.reflection import ReflectedColumn
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .drafted import Fields
+from .name_words import is_beside_calendar, is_end, is_stored, words
 from .people import is_birth, is_death
-from .words import is_beside_calendar, is_end, is_stored, words
 
 _LATER = (
     "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",
-    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "receiv", "answer", "respon", "arriv", "releas",
-    "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul", "next",
+    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "validat", "receiv", "answer", "respon", "arriv",
+    "releas", "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul",
+    "next",
 )  # fmt: skip
 """Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
-_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
+_STAGES = (
+    ("collect", "taken", "sampl", "drawn"), ("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"),
+)  # fmt: skip
 _BEGINNINGS = (
     "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
     "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up", "opened", "opening",
@@ -147,9 +156,59 @@ def _stage_before(others: Sequence[ReflectedColumn], column: ReflectedColumn) ->
     return max(before)[1] if before else None
 
 
+def is_stage_before(name: str, later: str) -> bool:
+    """Whether a thing reaches one stage before another: it is collected, and then received."""
+    return 0 <= _stage(name) < _stage(later)
+
+
 def _stage(name: str) -> int:
     return next((at for at, stage in enumerate(_STAGES) if any(part.startswith(stage) for part in words(name))), -1)
 
 
 def joined_words(name: str) -> str:
     return "_".join(words(name))
+
+
+_FINE = ("datetime", "timestamp", "time", "dttm", "dtm")
+_COARSE = "date"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A column that says again what ``of`` says, as a date of it or as a moment of that day."""
+
+    name: str
+    of: str
+    fields: Fields
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it is the day of the other one, and nothing is drawn for it."""
+        return "determined" in self.fields
+
+
+def twins(table: ReflectedTable) -> dict[str, Twin]:
+    """The columns that follow from another, by name."""
+    moments = [column for column in table.columns if column.kind in ("date", "datetime") and not column.generated]
+    fine = {stem: column for column in moments if (stem := _stem(column.name, _FINE)) is not None}
+    by_name = {}
+    for day in moments:
+        moment = fine.get(_stem(day.name, (_COARSE,)) or "")
+        if moment is not None and moment.name != day.name:
+            twin = _twin(day, moment)
+            by_name[twin.name] = twin
+    return by_name
+
+
+def _twin(day: ReflectedColumn, moment: ReflectedColumn) -> Twin:
+    if moment.nullable and not day.nullable:
+        # OMOP asks for the date and not for the time: the day is always there, and where the time is, it lies in that day.
+        return Twin(moment.name, day.name, {"after": day.name, "within": "86399s"})
+    return Twin(day.name, moment.name, {"determined": {"part": {"of": moment.name, "unit": "date"}}})
+
+
+def _stem(name: str, endings: tuple[str, ...]) -> str | None:
+    """The name without what says how exact it is; None where it does not say."""
+    joined = "".join(words(name))
+    ending = next((word for word in endings if joined.endswith(word) and len(joined) > len(word)), None)
+    return joined.removesuffix(ending) if ending is not None else None

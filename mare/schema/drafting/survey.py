@@ -16,8 +16,8 @@ from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Re
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
+from .name_words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 from .people import is_birth, names_person, person_rank
-from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
 TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
@@ -241,9 +241,12 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
 def inferred_links(
     reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool, lists: Mapping[str, str]
 ) -> tuple[Link, ...]:
-    """Links by name, in tables without a single declared foreign key. ``lists``: tables that tell something of each season or the
-    like, and the column that names what of: others may hold it without the season."""
+    """Links by name. A table with a declared foreign key is taken at its word, but for a column that is called as the key of
+    what others refer to by a declared one (the products of order lines): whose rows it holds, and what is copied, no name alone
+    settles. ``lists``: tables that tell something of each season or the like, and the column that names what of:
+    others may hold it without the season."""
     settled = {link.table for link in declared}
+    known = {link.target for link in declared} - _of_people(reflection, declared)
     owners = [(table, key) for table in reflection for key in _single_keys(table, keys, reflection)]
     owners += [(table, key) for table in reflection if (key := table.column(lists.get(table.name, ""))) is not None]
     links = []
@@ -254,7 +257,22 @@ def inferred_links(
             for column in table.columns:
                 if column.name not in taken and (link := _link(table, column, owners, keys, tells_nullability)):
                     links.append(link)
+            continue
+        taken = {name for link in declared if link.table == table.name for name in link.columns}
+        for column in table.columns:
+            named = column.name not in taken and id_stem(column.name) and not is_common(column.name)
+            link = _link(table, column, owners, keys, tells_nullability) if named else None
+            if link is not None and link.target in known:
+                links.append(link)
     return tuple(links)
+
+
+def _of_people(reflection: Reflection, links: tuple[Link, ...]) -> set[str]:
+    """Tables of people, and what leads to them."""
+    found = {table.name for table in reflection if person_rank(table.name) is not None}
+    while more := {link.table for link in links if link.target in found} - found:
+        found |= more
+    return found
 
 
 def _single_keys(table: ReflectedTable, keys: Keys, reflection: Reflection) -> Iterator[ReflectedColumn]:
@@ -351,9 +369,13 @@ def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[R
     people = [t for t in targets if column is not None and _holds_people(t, column.name)]
     if len(people) == 1 and len(targets) > 1:
         return people[0]
-    called = [t for t in targets if column is None or stem(t.name) in names_of(id_stem(column.name) or "-")]
-    if len(called) == 1:
-        return called[0]
+    of = (id_stem(column.name) or "-") if column is not None else ""
+    for called in (
+        [t for t in targets if column is None or stem(t.name) in names_of(of)],
+        [t for t in targets if len(of) >= _SHORTEST and stem(t.name).startswith(of)],
+    ):
+        if len(called) == 1:
+            return called[0]
     meant = [t for t in targets if (narrowed := _qualifier(t, column)) and narrowed in stem(table.name)]
     if len(meant) == 1:
         return meant[0]
@@ -364,6 +386,10 @@ def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[R
         closest = [t for t in fitting if shared[t.name] == max(shared.values())]
         fitting = closest if len(closest) == 1 else [t for t in closest if not is_vocabulary(t.name)]
     return fitting[0] if len(fitting) == 1 else None
+
+
+_SHORTEST = 3
+"""Letters of a word that is cut off: `prod_id` of products."""
 
 
 def _qualifier(target: ReflectedTable, column: ReflectedColumn | None) -> str:

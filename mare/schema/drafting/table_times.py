@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mare.schema.reflection import ReflectedColumn
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import FieldValue, Note, review
 from .families import Family
+from .name_words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round, numbers_lines
 from .people import is_birth, is_death
 from .relationships import is_age_of_row, is_event, item_column, order_column, tells_apart
 from .row_dates import DAYS, is_day_of, is_year
 from .survey import Survey
-from .time_order import after_above, is_part, main_interval, relative_times, settles, start_of, unordered_times
-from .words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round
+from .time_order import after_above, intervals, is_part, main_interval, relative_times, settles, start_of, unordered_times
 
 
 def tied_times(
@@ -34,7 +34,7 @@ def tied_times(
     above = f"parent.{begins}" if begins is not None else _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
-    if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):
+    if order is not None and (counts_visits(order) or is_round(order) or _counts_on(described, order)):
         # Numbered by the source: their times go on with the numbers.
         happens = order_column(survey, table, (*parent.columns, order))
         along = [happens] if happens is not None and not is_place(happens) else []
@@ -45,16 +45,20 @@ def tied_times(
     for name in along:
         if name not in times and name in (dated := relative_times(described, name, family.depth, survey.facts, above)):
             times[name] = dated[name]
-    first = order_column(survey, table, parent.columns) if order is None else None
+    counted = order is not None and numbers_lines(order)
+    undated = order is None or (counted and happens == order)
+    first = order_column(survey, table, (*parent.columns, order or "")) if undated else None
+    if counted and first not in {c.name for c in described.columns if c.kind in DAYS}:
+        first = None
     if first is not None and first not in times and is_death(first) and (told := _death_above(survey, family)) is not None:
         low, high = survey.facts.calendar  # for those of whom nothing is told there
         known: dict[str, FieldValue] = {} if survey.facts.between is not None else {"min": low, "max": high}
         times[first] = {**known, "around": told, "within": "365d"}, (review(f"the day that {told} tells, too?", "times"),)
     elif above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
-    if order is None:
+    if undated:
         times |= _on_days_above(survey, table, parent.target)
-    happened = described.column(order or first or "")
+    happened = described.column(first or happens or order or "")
     if happened is not None and happened.name in times:
         fields, notes = times[happened.name]
         times[happened.name] = _apart(fields, happened.name, survey.seen(table, happened.name).apart), notes
@@ -72,7 +76,7 @@ def tied_times(
     if happened is not None and is_year(happened) and happened.name in times:
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
-    return {**times, **unordered_times(described, happens or first, times, survey.facts, lacking)}
+    return {**times, **unordered_times(described, first or happens, times, survey.facts, lacking)}
 
 
 def _on_days_above(survey: Survey, table: str, above: str) -> _Times:
@@ -84,6 +88,11 @@ def _on_days_above(survey: Survey, table: str, above: str) -> _Times:
         name: ({"around": f"parent.{day}", "within": "365d"}, (review(note.format(day=day, above=above), "times"),))
         for name, day in on.items()
     }
+
+
+def _counts_on(table: ReflectedTable, order: str) -> bool:
+    """The number of an event or a period, which goes on as time does; a line of an invoice has no time of its own."""
+    return is_position(order) and (is_event(table.name) or main_interval(table) is not None)
 
 
 _Times = dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]
@@ -98,10 +107,14 @@ def _held_above(survey: Survey, table: str, family: Family, times: _Times, happe
     last, held = death if whole is None else f"parent.{whole[1].name}", _Times()
     if last is None:
         return held
+    spans = {end for start, end in intervals(described) if start == happened}
+    # A licence holds on after a death; what a row is valid for ends with it, as it began before it.
+    beside = happened is not None and is_beside_calendar(happened)
     for name in _in_order(times, happened):
         (fields, notes), column = times[name], described.column(name)
         follows = fields.get("after")
-        bounded = name == happened or (follows in held and is_end(name) and not is_beside_calendar(name))
+        ends = (is_end(name) or name in spans) and (beside or not is_beside_calendar(name))
+        bounded = name == happened or (follows in held and ends)
         if column is None or column.kind not in DAYS or not bounded or not {"before", "around", "determined"}.isdisjoint(fields):
             continue
         after: dict[str, FieldValue] = {} if follows is None else {"after": follows}

@@ -11,12 +11,25 @@ from .column_types import draft_column, draft_key_part, draft_pool_column, names
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .name_words import (
+    counts_rows,
+    id_stem,
+    is_beside_calendar,
+    is_money,
+    is_place,
+    is_position,
+    is_time,
+    is_vocabulary,
+    numbers_lines,
+    words,
+)
 from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
     Relationship,
     guess_relationship,
+    is_of_item,
     item_column,
     value_columns,
 )
@@ -28,18 +41,6 @@ from .time_order import (
     endures,
     main_interval,
     relative_times,
-)
-from .words import (
-    counts_rows,
-    id_stem,
-    is_beside_calendar,
-    is_money,
-    is_place,
-    is_position,
-    is_time,
-    is_vocabulary,
-    numbers_lines,
-    words,
 )
 
 LARGE, MANY = 1000, 300
@@ -83,7 +84,9 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
         tied = relative_times(survey.table(table), None, 1, survey.facts)
         times = {name: to for name, to in tied.items() if "after" in to[0] and not is_birth(str(to[0]["after"]))}
         names = [column.name for column in survey.table(table).columns]
-        made = [draft_pool_column(column, survey.facts, names) for column in free_columns(survey, table)]
+        alone = _unique_alone(survey, table)
+        free = free_columns(survey, table)
+        made = [draft_pool_column(column, survey.facts, names, unique=column.name in alone) for column in free]
         made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
@@ -251,7 +254,7 @@ def draft_columns(
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     names = [column.name for column in described.columns]
-    alone = {names[0] for names in described.uniques if len(names) == 1}
+    alone = _unique_alone(survey, table)
     alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
     entries: list[Entry] = []
@@ -295,6 +298,11 @@ def draft_columns(
     apart = {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)}
     entries = with_codes(entries, apart, {name: survey.seen(table, name).told_by for name in names})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
+
+
+def _unique_alone(survey: Survey, table: str) -> set[str]:
+    """Columns of which no two rows have the same value, as the catalogue says."""
+    return {names[0] for names in survey.table(table).uniques if len(names) == 1}
 
 
 def _tells_apart(survey: Survey, table: str, column: str) -> bool:
@@ -359,29 +367,16 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
 def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:
     """What another column of the row says about this one."""
     described = survey.table(table)
+    same = _looked_up(survey, table, entry, roles)
+    if same is not None and "determined" in same.fields:
+        return same
     if entry.name in value_columns(survey, table) and entry.fields["type"] in ("integer", "number"):
         item = item_column(survey, table)
         if item is not None and "learn" in entry.fields:
             note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them", "ranges")
             return entry.with_fields({"by": item}).with_notes(note)
-    if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
-        for link in survey.links_of(table):
-            target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
-            source = target.column(entry.name) if target is not None else None
-            one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
-            if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
-                found: dict[str, FieldValue] = {"table": link.target, "column": source.name, "by": link.columns[0]}
-                if (
-                    is_name(entry.name)
-                    and "learn" in entry.fields
-                    and (not survey.may_be_null(link) or "nullable" in entry.fields)
-                ):
-                    why = review(f"what {link.target} calls it, by its name?", "worked out")
-                    kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
-                    return Entry(entry.name, kept, (why,)).with_fields({"determined": {"lookup": found}})
-                lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
-                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
-                return Entry(entry.name, entry.fields, (note,))
+    if same is not None:
+        return same
     names = {column.name.casefold() for column in described.columns}
     if entry.fields["type"] == "identifier" and entry.name not in survey.keys[table]:
         shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
@@ -393,6 +388,31 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}', "worked out")
         )
     return entry
+
+
+def _looked_up(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry | None:
+    """What a public table that the row refers to has under the same name: what something is called, the unit of what was
+    measured. A price may have been another one then."""
+    if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
+        for link in survey.links_of(table):
+            target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
+            source = target.column(entry.name) if target is not None else None
+            one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
+            if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
+                found: dict[str, FieldValue] = {"table": link.target, "column": source.name, "by": link.columns[0]}
+                measured = link.columns[0] == item_column(survey, table) and is_of_item(entry.name)
+                if (
+                    (measured or is_name(entry.name))
+                    and "learn" in entry.fields
+                    and ("nullable" in entry.fields or not (source.nullable or survey.may_be_null(link)))
+                ):
+                    why = review(f"what {link.target} {'says of it' if measured else 'calls it'}, by its name?", "worked out")
+                    kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
+                    return Entry(entry.name, kept, (why,)).with_fields({"determined": {"lookup": found}})
+                lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
+                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
+                return Entry(entry.name, entry.fields, (note,))
+    return None
 
 
 def _during(survey: Survey, entry: Entry, family: Family | None, order: str | None) -> Entry:

@@ -1,20 +1,27 @@
 """Which times follow which, so that order holds by construction: ends after starts, each row after the one before, the
 dates of one row in the order that everybody knows from their names (`row_dates`).
-
-One moment in two columns (`visit_start_date` beside `visit_start_datetime`) would contradict itself were both drawn. So one of
-them is drawn, and the other follows from it (`twins`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date
 
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds, years_before
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
+from .name_words import (
+    counts_nights,
+    is_before_calendar,
+    is_beside_calendar,
+    is_elapsed,
+    is_money,
+    is_open_end,
+    is_stored,
+    is_time,
+    words,
+)
 from .people import is_birth, is_death
 from .row_dates import (
     begins_record,
@@ -27,19 +34,10 @@ from .row_dates import (
     is_history,
     is_made,
     is_registered,
+    is_stage_before,
     is_year,
     joined_words,
-)
-from .words import (
-    counts_nights,
-    is_before_calendar,
-    is_beside_calendar,
-    is_elapsed,
-    is_money,
-    is_open_end,
-    is_stored,
-    is_time,
-    words,
+    twins,
 )
 
 _PAIRS = (
@@ -191,12 +189,18 @@ def unordered_times(
     alone = [c for c in _moments(table) if c.kind in ("date", "datetime") and not is_birth(c.name)]
     alone = [c for c in alone if c.name == happens or not (c.name in tied or is_beside_calendar(c.name))]
     names = [c.name for c in sorted(alone, key=lambda c: (c.name != happens, c.name in lacking, c.nullable))]
-    around = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
+    free = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
+    before = [name for name in free if is_stage_before(name, names[0])]
+    earlier: Tied = {
+        name: ({"before": names[0], "within": "365d"}, (review(f"never after {names[0]}, by its name; cut at 365d", "times"),))
+        for name in before
+    }
+    around = [name for name in free if name not in before]
     if not around or names[0] in lacking:
-        return {}
+        return earlier
     note = f"{', '.join(around)}: before or after {names[0]}, nothing tells which; if never before it: after: {names[0]}"
     fields: Fields = {"around": names[0], "within": _longest_life(facts)}
-    return {name: (fields, (Note(note),) if name == around[0] else ()) for name in around}
+    return {**earlier, **{name: (fields, (Note(note),) if name == around[0] else ()) for name in around}}
 
 
 def _leads_to(tied: Tied, start: str, column: str) -> bool:
@@ -243,6 +247,9 @@ def _after(
         future = _FUTURE if beside and not past and not is_stored(end) else 0
         lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
+        # A CHECK tells which comes first, and nothing of how soon the other one follows.
+        lasting |= declared and column is not None and column.kind == "date" and not _is_stay(table.name, column.name)
+        lasting |= is_death(end) and depth == 0
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
         # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
         begun = table.column(start)
@@ -356,8 +363,12 @@ def _longest_life(facts: PublicFacts, more: int = 0) -> str:
 
 def endures(table: str, column: ReflectedColumn, depth: int) -> bool:
     """Whether an end may be as far from its start as the data is long: a contract; not a stay, nor what is timed within one."""
-    stays = any(word.startswith(_STAYS) for word in (*words(table), *words(column.name)))
-    return is_open_end(column.name) and not stays and (column.kind == "date" or (column.kind == "datetime" and depth <= 1))
+    long = column.kind == "date" or (column.kind == "datetime" and depth <= 1)
+    return is_open_end(column.name) and long and not _is_stay(table, column.name)
+
+
+def _is_stay(table: str, column: str) -> bool:
+    return any(word.startswith(_STAYS) for word in (*words(table), *words(column)))
 
 
 def days_that_never_come(column: ReflectedColumn, facts: PublicFacts) -> tuple[str, ...]:
@@ -402,48 +413,3 @@ def _moments(table: ReflectedTable) -> list[ReflectedColumn]:
 
 def _is_moment(column: ReflectedColumn) -> bool:
     return column.kind in ("date", "datetime") or (column.kind == "unknown" and is_time(column.name))
-
-
-_FINE = ("datetime", "timestamp", "time", "dttm", "dtm")
-_COARSE = "date"
-
-
-@dataclass(frozen=True)
-class Twin:
-    """A column that says again what ``of`` says, as a date of it or as a moment of that day."""
-
-    name: str
-    of: str
-    fields: Fields
-
-    @property
-    def is_day(self) -> bool:
-        """Whether it is the day of the other one, and nothing is drawn for it."""
-        return "determined" in self.fields
-
-
-def twins(table: ReflectedTable) -> dict[str, Twin]:
-    """The columns that follow from another, by name."""
-    moments = [column for column in table.columns if column.kind in ("date", "datetime") and not column.generated]
-    fine = {stem: column for column in moments if (stem := _stem(column.name, _FINE)) is not None}
-    by_name = {}
-    for day in moments:
-        moment = fine.get(_stem(day.name, (_COARSE,)) or "")
-        if moment is not None and moment.name != day.name:
-            twin = _twin(day, moment)
-            by_name[twin.name] = twin
-    return by_name
-
-
-def _twin(day: ReflectedColumn, moment: ReflectedColumn) -> Twin:
-    if moment.nullable and not day.nullable:
-        # OMOP asks for the date and not for the time: the day is always there, and where the time is, it lies in that day.
-        return Twin(moment.name, day.name, {"after": day.name, "within": "86399s"})
-    return Twin(day.name, moment.name, {"determined": {"part": {"of": moment.name, "unit": "date"}}})
-
-
-def _stem(name: str, endings: tuple[str, ...]) -> str | None:
-    """The name without what says how exact it is; None where it does not say."""
-    joined = "".join(words(name))
-    ending = next((word for word in endings if joined.endswith(word) and len(joined) > len(word)), None)
-    return joined.removesuffix(ending) if ending is not None else None

@@ -73,7 +73,7 @@ def test_catalogues_are_compared_to_the_last_word_but_not_by_their_labels() -> N
         "column t.a: sql_type was 'INT', now 'REAL'",
     ]
     assert catalogue_differences(ONE, replace(ONE, tables=(replace(table, key=("b",)),))) == ["table t: key is not the same"]
-    assert "the catalogue tells the tables" in catalogue_differences(ONE, replace(ONE, tables=()))[0]
+    assert "the catalogue lists the tables" in catalogue_differences(ONE, replace(ONE, tables=()))[0]
 
 
 def test_the_order_of_columns_counts_unless_it_was_changed_on_purpose() -> None:

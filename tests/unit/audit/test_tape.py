@@ -156,7 +156,7 @@ def test_progress_that_tells_something_else_is_found(monkeypatch: pytest.MonkeyP
         options.tell("5 patients")
 
     second_fit(monkeypatch, tells)
-    assert audited(entities=[1]).differences == ("as asked: the progress that was told is not the same",)
+    assert audited(entities=[1]).differences == ("as asked: the progress that was shown is not the same",)
 
 
 def test_an_error_that_only_one_of_the_two_meets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def few() -> Iterator[None]:
     """Classifiers are tried by tests of their own: one will do here, and fewer repeats."""
     quick = {"naive Bayes": learners(0)["naive Bayes"]}
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.learning"):
+        for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.train_and_test"):
             monkeypatch.setattr(f"{room}.learners", lambda seed: quick)
         monkeypatch.setattr("mare.evaluation.risk.three_risks.TRIES", 600)
         for repeats in ("TABLES", "STATEMENTS", "RESAMPLED"):
@@ -195,7 +195,7 @@ def test_without_scikit_learn_the_rest_is_measured_and_the_command_is_named(monk
     def missing(seed: int) -> dict[str, object]:
         raise MissingExtra("classifiers", "evaluate")
 
-    for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.learning"):
+    for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.train_and_test"):
         monkeypatch.setattr(f"{room}.learners", missing)
     plain = side(hospital(40, 1))
     risk = assess_risk(SCHEMA, plain, plain, plain, seed=0)

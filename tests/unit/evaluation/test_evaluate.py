@@ -14,6 +14,7 @@ import mare
 from mare.errors import MareError
 from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.measured import Broken, BrokenKind
+from mare.evaluation.risk.assess import Risk
 from mare.evaluation.verdict import verdict
 from mare.schema.loading import load_schema
 from tests.clinic import CLINIC, Frames, changed, clinic, clinic_schema
@@ -130,6 +131,28 @@ def test_a_holdout_that_shares_entities_is_said_loudly() -> None:
     assert apart.warnings == ()
 
 
+def test_nobody_who_is_among_the_real_people_is_taken_for_an_outsider() -> None:
+    """Or copies would be as near to those outside as to those inside, and nothing would be called a leak."""
+    found = held_against(REAL, holdout=dict(REAL), risk=True)
+    assert "  ~ Risk: without a hold-out nobody can say" in verdict(found)
+    same = found.parts["risk"]
+    assert isinstance(same, Risk)
+    assert "no attack shows" not in next(same.words())
+    assert "nobody in the hold-out is an outsider" in same.notes
+    mixed = {name: pd.concat([REAL[name], frame]) for name, frame in clinic(90, 4, first=9000).items() if name != "drugs"}
+    partly = held_against(REAL, holdout={**mixed, "drugs": REAL["drugs"]}, risk=True).parts["risk"]
+    assert isinstance(partly, Risk)
+    assert partly.leaks
+
+
+def test_columns_that_a_side_lacks_or_cannot_be_read_are_said_first() -> None:
+    found = held_against(changed(MADE, "patients", lambda f: f.drop(columns="age").assign(weight="heavy")))
+    assert found.warnings == (
+        "columns of the synthetic rows are not there, and count as NULL: patients.age",
+        "columns of the synthetic rows hold nothing that can be read as the schema says, and count as NULL: patients.weight",
+    )
+
+
 def test_copied_entities_show_beside_a_holdout() -> None:
     leaked = {name: pd.concat([MADE[name], REAL[name].head(60)]) for name in ("patients", "stays", "takes")}
     found = held_against({**leaked, "drugs": REAL["drugs"]}, holdout=clinic(90, 4, first=9000))
@@ -153,7 +176,7 @@ def test_types_that_differ_are_read_as_the_schema_says_or_named() -> None:
     assert held_against(texts).one_way == held_against(MADE).one_way
     words = changed(MADE, "patients", lambda f: f.assign(age="unknown"))
     found = held_against(words)
-    assert any("patients.age" in note.told() for note in found.notes)
+    assert any("patients.age" in note.line() for note in found.notes)
     assert next(c for c in found.columns if c.name == "age").tvd["synthetic"] == 1
 
 

@@ -16,7 +16,7 @@ import pytest
 from mare.evaluation.evaluate import evaluate
 from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.fidelity import pairs
-from mare.evaluation.fidelity.coding import Sides, code_sides
+from mare.evaluation.fidelity.coded_sets import Sides, code_sides
 from mare.evaluation.measured import PairFidelity
 from mare.evaluation.sides import read_side
 from tests.benchmarks import judge as own_judge

@@ -72,13 +72,13 @@ def test_a_question_cannot_reach_files(tmp_path: Path) -> None:
 def test_what_no_real_row_has_is_told() -> None:
     """Visits after the death: none in the real rows."""
     rows: dict[SetName, int] = {"real": 1, "synthetic": 1}
-    assert Answer("late", "", ("n",), ((0,),), ((2509,),), rows, relative_error([(0,)], [(2509,)])).told == (
+    assert Answer("late", "", ("n",), ((0,),), ((2509,),), rows, relative_error([(0,)], [(2509,)])).apart == (
         "none in the real rows, some here"
     )
     assert (
-        Answer("names", "", ("n",), (("a",),), (("b",),), rows, relative_error([("a",)], [("b",)])).told == "nothing to compare"
+        Answer("names", "", ("n",), (("a",),), (("b",),), rows, relative_error([("a",)], [("b",)])).apart == "nothing to compare"
     )
-    assert Answer("off", "", ("n",), ((2,),), ((3,),), rows, relative_error([(2,)], [(3,)])).told == "off by 50.0%"
+    assert Answer("off", "", ("n",), ((2,),), ((3,),), rows, relative_error([(2,)], [(3,)])).apart == "off by 50.0%"
 
 
 def test_a_message_that_quotes_a_value_moves_no_cursor(tmp_path: Path) -> None:
@@ -100,5 +100,5 @@ def test_a_hold_out_answers_beside_and_groups_that_one_side_lacks_are_named(tmp_
     assert wards.rows["holdout"] == 3
     assert (
         f"(other real rows: {wards.holdout_error:.1%}); 1 group missing (c); 1 group that the real rows do not have (d)"
-        in wards.told
+        in wards.apart
     )

@@ -14,7 +14,7 @@ import pytest
 import mare
 from mare.audit.report import audit_document
 from mare.evaluation.evaluation import Evaluation
-from mare.evaluation.fidelity.bins import as_dates
+from mare.evaluation.fidelity.common_bins import as_dates
 from mare.evaluation.measured import Closeness, ColumnFidelity, PairFidelity, PairKind, PairMeans
 from mare.evaluation.report.figures import LETTERS, as_json, edges_and_words, packed, packed_counts
 from mare.evaluation.verdict import verdict
@@ -42,6 +42,13 @@ def test_it_says_on_top_what_it_is() -> None:
     page = evaluation().to_html()
     assert page.index("internal, not private") < page.index("<style>")
     assert "not to be handed over" in page.partition('<div role="tablist"')[0]
+
+
+def test_it_says_so_on_every_printed_page() -> None:
+    """A page of paper is handed over on its own. The margins of every page are one rule of the style."""
+    every_page = re.search(r"@page \{(.*?)\n\}", evaluation().to_html(), re.DOTALL)
+    assert every_page is not None
+    assert re.search(r'@top-right \{ content: "internal, not private: not to be handed over with a release"', every_page[1])
 
 
 def test_nothing_is_loaded_from_anywhere() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mare.errors import MareError
-from mare.evaluation.placing import as_text, complete, distinct, matched, order_of
+from mare.evaluation.key_places import as_text, complete, distinct, matched, order_of
 from mare.evaluation.sides import read_side
 from mare.schema.loading import load_schema
 from tests.clinic import changed, clinic, clinic_schema

@@ -114,7 +114,7 @@ def test_what_many_columns_have_in_common_is_one_note() -> None:
     told = [line for line in verdict(found).splitlines() if line.startswith("Note:")]
     assert told[0].startswith("Note: real rows: columns that are not there: t.c0, t.c1, ")
     assert told[0].endswith(" and 52 more")
-    assert "t.c59 (90)" in found.notes[1].told()
+    assert "t.c59 (90)" in found.notes[1].line()
     assert "t.c59" in found.to_html()
     both = mare.evaluate(load_schema(WIDE), real, {"t": real["t"].assign(x=3)})
     assert [note.whose for note in both.notes] == ["real rows and synthetic rows"]

@@ -7,9 +7,9 @@ import pytest
 
 from mare.evaluation.rates import Rate
 from mare.evaluation.utility.assess import Utility
-from mare.evaluation.utility.learning import Learned, train_and_test
 from mare.evaluation.utility.nist import gini, nist_scores, regression_columns, three_way_difference
 from mare.evaluation.utility.queries import asked_on_both, generated
+from mare.evaluation.utility.train_and_test import Learned, train_and_test
 from tests.few_stays import SCHEMA, here, side
 from tests.people import drawn_apart, people, vectors
 
@@ -96,3 +96,5 @@ def test_a_classifier_that_real_people_teach_nothing_has_no_say() -> None:
         found.words()
     )
     assert Utility((learned(0.1, 0.3),), (), (), ()).kept_by_classifiers is None
+    worse = "\n".join(Utility((learned(0.2, 0.75),), (), (), ()).words())
+    assert "something: synthetic ones teach nothing of it" in worse

@@ -42,6 +42,11 @@ def test_some_entities_are_enough() -> None:
     assert [feature.name for feature in few.columns] == ["patients.sex", "patients.age", "stays: rows", "given: rows"]
 
 
+def test_whole_numbers_that_no_double_holds_are_numbers() -> None:
+    (found,) = entity_features([side([(1, "F", 5 * 10**18 + 1), (2, "M", 3)], [], [])], [np.array([0, 1])])
+    assert column(found, "patients.age").tolist() == [5e18, 3]
+
+
 def test_what_one_side_lacks_is_left_out_of_all() -> None:
     lacking = read_side(SCHEMA, {"patients": pd.DataFrame({"pid": [1], "age": [3]}), "drugs": pd.DataFrame({"drug": ["x"]})})
     found, there = entity_features([here(), lacking], [np.array([0]), np.array([0])])

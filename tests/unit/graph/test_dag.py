@@ -44,7 +44,7 @@ def test_every_table_has_one_role_and_ignored_ones_are_not_shown() -> None:
 def test_an_entity_by_column_is_a_node_above_its_table() -> None:
     stays = {"key": "id", "parent": {"type": "sequential", "order_by": "n", "max_rows": 4}, "columns": columns("unit")}
     dag = DatasetDag.of(schema({"stays": stays, "labs": child("stays", "value")}, entity={"table": "stays", "by": "person"}))
-    assert dag.entity.virtual
+    assert dag.entity.by_column
     assert dag.ancestors("labs") == ("stays", "person")
     assert dag.generation_order() == ("stays", "labs")
     assert caps_of_paths(dag, "labs") == [(5, 4)]

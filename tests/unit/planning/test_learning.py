@@ -66,15 +66,30 @@ def test_the_epsilon_that_it_offers_is_enough() -> None:
     assert "no sensible epsilon" in warned(CLINIC, 1, 50)["learned lists"].remedy
 
 
-def needed(schema: Schema) -> int:
-    notes = mare.plan(schema, Budget(2, 1e-9), entities=2000).notes
-    (number,) = (match[1] for note in notes if (match := re.search(r"that about ([\d,]+) of 2,000 people", note)))
+def needed(schema: Schema, entities: int) -> int:
+    notes = mare.plan(schema, Budget(2, 1e-9), entities=entities).notes
+    (number,) = (match[1] for note in notes if (match := re.search(rf"that about ([\d,]+) of {entities:,} people", note)))
     return int(number.replace(",", ""))
 
 
-def test_a_list_that_is_declared_leaves_more_for_the_others() -> None:
+def learning_share(schema: Schema, entities: int) -> float:
+    return mare.plan(schema, Budget(2, 1e-9), entities=entities).phases.learn
+
+
+def test_a_list_that_is_declared_leaves_more_for_the_others_or_for_the_models() -> None:
     declared = people(ward={"type": "category", "values": ["a", "b"]}, team=LEARNED, weight=NUMBER, height=NUMBER)
-    assert needed(declared) < needed(CLINIC)
+    assert needed(declared, 600) < needed(CLINIC, 600)
+    assert learning_share(declared, 1900) < learning_share(CLINIC, 1900)
+
+
+def test_few_people_with_much_to_tell_spend_more_on_telling_it() -> None:
+    """Until it is clear of the noise; no more than most of the budget, and bins between known bounds are no reason."""
+    shares = [learning_share(CLINIC, entities) for entities in (300, 1500, 1900, 5000)]
+    assert shares[0] == 0.6
+    assert shares[-1] == 0.25
+    assert shares == sorted(shares, reverse=True)
+    bounded = people(**{name: {"type": "number", "min": 0, "max": 300, "precision": 1} for name in ("weight", "height")})
+    assert learning_share(bounded, 300) == 0.25
 
 
 def test_where_nothing_is_learned_nothing_is_told() -> None:

@@ -292,8 +292,9 @@ class Odd(ListedView):
         ([], InternalError),
         ([np.array([-1, 0])], PrivacyError),
         ([np.array([2**61, 0])], PrivacyError),
+        ([np.array([len(ROWS), 1])], InternalError),
     ],
-    ids=["shape", "type", "number", "negative", "overflow"],
+    ids=["shape", "type", "number", "negative", "overflow", "one row too many"],
 )
 def test_answers_that_cannot_be_counts_do_not_leave(answer: list[NDArray[np.int64]], error: type[MareError]) -> None:
     view = Odd(ROWS, 4, DOMAIN, 3)

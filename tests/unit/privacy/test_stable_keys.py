@@ -51,6 +51,18 @@ def leaked(threshold: int, sigma: float, named: int) -> Decimal:
     return 1 - (1 - crossing(threshold - shared_weight(named) + 1, sigma)) ** named
 
 
+@pytest.mark.parametrize("voices", [0.5, 2, 20])
+@pytest.mark.parametrize("delta", [1e-3, 1.6e-11])
+def test_whoever_names_many_values_has_them_all_hidden_where_noise_is_as_large_as_in_a_fit(voices: float, delta: float) -> None:
+    """Little noise hides a value by its voice; where the noise is larger than a voice, what counts is how many values try."""
+    threshold = key_threshold(sigma := voices * UNIT, 100, delta)
+    for named in (1, 2, 10, 100):
+        reach = np.arange(threshold - shared_weight(named) + 1, int(12 * sigma))
+        # σ√2π is what all weights are together, up to what no float shows: σ is in the thousands.
+        crosses = np.exp(-((reach / sigma) ** 2) / 2).sum() / (sigma * np.sqrt(2 * np.pi))
+        assert -np.expm1(named * np.log1p(-crosses)) <= delta * (1 + 1e-9), named
+
+
 @pytest.mark.parametrize("sigma", [1.0, 3.7, 25.0])
 @pytest.mark.parametrize("delta", [1e-3, 1.6e-11])
 def test_the_threshold_is_next_to_the_smallest_one(sigma: float, delta: float) -> None:

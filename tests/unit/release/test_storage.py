@@ -30,3 +30,28 @@ def test_a_type_comes_from_the_schema_whatever_pandas_inferred(says: str, kind: 
             ("id", "integer", ""),
             ("c", kind, ""),
         ]
+
+
+def test_a_key_of_several_columns_is_a_foreign_key_though_each_column_is_drawn_by_itself() -> None:
+    schema = load_schema(
+        """
+        mare: 1
+        entity: people
+        tables:
+          people: {key: id, rows: 100, columns: {}}
+          centres: {key: [country, number], public: true}
+          stays:
+            key: stay
+            parent: {table: people, column: id, type: independent, max_rows: 3}
+            references: {centre: {kind: public, table: centres, columns: [country, number], learn: true}}
+        """
+    )
+    frames = {
+        "people": pd.DataFrame({"id": [1]}),
+        "centres": pd.DataFrame({"country": ["AT"], "number": [1]}),
+        "stays": pd.DataFrame({"stay": [1], "id": [1], "country": ["AT"], "number": [1]}),
+    }
+    with open_source(frames) as source:
+        made = {table.name: table for table in output_tables(schema, source.reflect())}
+    keys = {(key.columns, key.table, key.references) for key in made["stays"].foreign_keys}
+    assert (("country", "number"), "centres", ("country", "number")) in keys

@@ -88,7 +88,7 @@ def left_out(made: Cut) -> dict[str, str]:
 def test_a_source_that_has_everything_leaves_the_schema_as_it_is() -> None:
     schema, made, text = cut()
     assert schema == load_schema(SCHEMA)
-    assert made.told == []
+    assert made.summary == []
     assert text.endswith(SCHEMA)
 
 
@@ -148,7 +148,7 @@ def test_what_the_schema_does_not_mention_is_ignored_by_name() -> None:
 
 def test_names_in_other_letters_are_there() -> None:
     text, made = cut_schema(SCHEMA, source(patients="PID BORN SEX DOCTOR"), None, None)
-    assert made.told == []
+    assert made.summary == []
     assert text.endswith(SCHEMA)
 
 

@@ -89,5 +89,5 @@ def test_what_is_written_comes_back() -> None:
 
 
 def test_one_mark_cannot_be_two_things() -> None:
-    with pytest.raises(SchemaError, match="before decimals and between thousands"):
+    with pytest.raises(SchemaError, match="both the decimal mark and the thousands separator"):
         load_schema(SCHEMA.replace('thousands: "."', 'thousands: ","'))

@@ -12,7 +12,9 @@ import pytest
 
 from mare.domain import Marginal
 from mare.errors import InternalError
+from mare.fitting.settling import open_codecs
 from mare.graph.pdag import column_groups
+from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
@@ -20,6 +22,7 @@ from mare.privacy.ledger import Ledger
 from mare.privacy.tape import Recorder, Replayer
 from mare.schema.loading import load_schema
 from mare.stage import StagedColumn, needs, stage
+from mare.stage.raw_columns import differences
 from tests.memory_source import MemorySource
 
 SCHEMA = """
@@ -125,3 +128,43 @@ def test_the_tape_audit_passes_over_a_staged_column(tmp_path: Path) -> None:
         with staged_column("ward", neighbours, tmp_path, people=[p for p in range(1, 41) if p != gone]) as column:
             assert learn(Gate(budget, Ledger(budget, "one patient"), SeededBits(2), replayer), column) == first
         replayer.finish()
+
+
+NEAR = """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {x: {type: category, values: [a, b]}}}
+  weighed:
+    parent: {table: p, column: up, type: sequential, order_by: n, max_rows: 9, orphans: entity}
+    columns:
+      n: {type: integer, min: 0, max: 9, bins: 2}
+      before: {type: integer, min: 0, max: 999, nullable: true}
+      after: {type: integer, min: 0, max: 999, nullable: true}
+"""
+
+
+def test_differences_are_of_two_numbers_of_one_row_or_of_rows_that_follow_under_one_parent(tmp_path: Path) -> None:
+    """What is missing is no number, nobody's first row follows another's last, and no middle of all is taken off."""
+    weights = {1: [(70, 69), (75, None), (None, 500), (72, 60)], 2: [(50, 51)], 3: [(900, None), (990, 980)]}
+    rows = [{"up": p, "n": n, "before": b, "after": a} for p, own in weights.items() for n, (b, a) in enumerate(own)]
+    rows.append({"up": 4711, "n": 0, "before": 7, "after": 5})
+    whole = pa.int64()
+    source = MemorySource.of(
+        {"p": [{"id": p, "x": "a"} for p in weights], "weighed": rows},
+        {"p": {"id": whole, "x": pa.string()}, "weighed": dict.fromkeys(("up", "n", "before", "after"), whole)},
+    )
+    made = plan(load_schema(NEAR), Budget(1.0, 1e-9))
+    tables = needs(made.schema, [planned.group for planned in made.groups])
+    coded = open_codecs(made, tables)
+    with stage(source, tables, b"k" * 32, folder=tmp_path) as staged:
+        for table in tables:
+            staged.read(table.name, coded[table.name])
+        changed = differences(staged, "weighed", "before", None, coded["weighed"], 9)
+        beside = differences(staged, "weighed", "before", "after", coded["weighed"], 9)
+        entity_of = {int(w): int(e) for w, e in zip(staged.tables["p"].row, staged.tables["p"].entity, strict=True) if w >= 0}
+    told = {entity_of[0]: ([5], [1, 12]), entity_of[1]: ([], [-1]), entity_of[2]: ([90], [10])}
+    told[staged.entities - 1] = ([], [2])
+    for entity in range(staged.entities):
+        held = [column.ticks[column.owner == entity].tolist() for column in (changed, beside)]
+        assert held == list(told[entity]), entity

@@ -157,5 +157,5 @@ def test_whoever_stands_in_for_a_missing_row_is_counted_nowhere(tmp_path: Path) 
         for table in ("stays", "notes"):
             (rows,) = found.rows_view("sizes", table, "people", (0, 1)).counts([Marginal.of(ROWS)])
             assert rows.tolist() == [2, 0]  # of people who are known: neither has one
-        assert found.tables["stays"].known.tolist() == [0]
+        assert found.tables["stays"].counted_rows.tolist() == [0]
         assert found.values("stays")["ward"].to_pylist() == ["a", None]

@@ -92,6 +92,16 @@ def test_the_first_rows_of_a_view_are_those_without_a_row_before(tmp_path: Path)
             view_of(staged, groups["patients.rows"]).beginnings()
 
 
+def test_first_rows_cost_as_many_as_an_entity_may_have_sequences(tmp_path: Path) -> None:
+    """S of first rows is what was promised, and never more than S of all rows: an entity has a first row in each of its lists."""
+    with encoded(tmp_path) as (staged, groups):
+        view = replace(view_of(staged, groups["stays.rows"]), position=staged.tables["stays"].position)
+        for most, rows in ((3, 3), (CAP + 1, CAP)):
+            assert replace(view, most_sequences=most).beginnings().max_rows_per_entity == rows
+        with pytest.raises(InternalError, match="no sequences"):
+            replace(view, most_sequences=None).beginnings()
+
+
 def test_rows_of_a_staged_view_are_sorted_by_entity_and_add_up(tmp_path: Path) -> None:
     with encoded(tmp_path) as (staged, groups):
         for group in groups.values():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import mare
 from mare.errors import ReleaseError
 from mare.planning import Warned
 from mare.verdicts.card import COARSE, MARGIN, TRUST, VERDICTS
-from mare.verdicts.words import short_lines
+from mare.verdicts.card_text import short_lines
+from mare.verdicts.expected import ALONG, ENDED, ORDER, ROWS, Expected
 from tests.fitted_hospital import fitted_hospital
 
 
@@ -66,7 +68,48 @@ def test_the_short_form_counts_and_names_the_worst() -> None:
     for verdict in VERDICTS:
         assert f"{verdict} {len(card.of(verdict))}" in first
     assert card.of("do not use")[0].name in " ".join(rest)
-    assert len(rest) <= 2
+    assert [line.strip("- ") for line in rest[: len(card.purposes())]] == list(card.purposes())
+    assert len(rest) <= 6
+
+
+def test_what_it_is_good_for_follows_the_noise() -> None:
+    low, high = (mare.card(fitted_hospital(epsilon, private=False)).purposes() for epsilon in (0.1, 500.0))
+    assert low[0].startswith("Good for building and testing")
+    assert "figures" not in low[0]
+    assert "relating columns" in low[-1]
+    assert low[-1].startswith("Not for figures of single columns (0 of ")
+    assert "figures of single columns (2 of 5 are to be trusted)" in " ".join(high)
+
+
+def test_what_would_help_is_said_of_each_column_that_is_not_to_be_trusted() -> None:
+    card = mare.card(fitted_hospital(0.5, private=False))
+    helped = {column.name for columns in card.helps().values() for column in columns}
+    assert helped
+    assert not helped & {column.name for column in card.of("trust")}
+    assert all(help in card.render(4000) and help.replace("'", "&#x27;") in card.to_html() for help in card.helps())
+
+
+def test_dates_along_a_sequence_are_helped_by_its_end_unless_the_schema_says_it() -> None:
+    free, ended = Expected(((ORDER, ALONG), (ROWS, 0.03))), Expected(((ORDER, ENDED), (ROWS, 0.03)))
+    assert "`max`" in free.help
+    assert not ended.help
+
+
+def test_rows_of_unrolled_keys_are_counted() -> None:
+    schema = mare.load_schema("""
+mare: 1
+entity: people
+tables:
+  drugs: {public: true, key: drug, rows: 3, columns: {name: {type: category, values: [a, b, c]}}}
+  people: {key: id, columns: {sex: {type: category, values: [f, m]}}}
+  takes: {parent: {table: people, column: id, type: associative, via: drugs, column_via: drug}}
+""")
+    people = pd.DataFrame({"id": range(600), "sex": ["f", "m"] * 300})
+    takes = pd.DataFrame({"id": [*range(600), *range(0, 600, 2)], "drug": [1] * 600 + [2] * 300})
+    rows = {"people": people, "takes": takes, "drugs": pd.DataFrame({"drug": [1, 2, 3], "name": ["a", "b", "c"]})}
+    release = mare.fit(mare.plan(schema, mare.Budget(50, 1e-9)), rows, unsafe_seed=1)
+    (table,) = (table for table in mare.card(release).tables if table.table == "takes")
+    assert table.rows == pytest.approx(900, rel=0.1)
 
 
 def test_it_says_who_is_protected_and_that_a_seeded_fit_is_not() -> None:

@@ -14,8 +14,9 @@ from mare.models.clarity import Margin
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
+from mare.privacy.ledger import LEARNING
 from mare.schema.loading import load_schema
-from mare.verdicts.expected import ALONG, DRAWN, NOT_LISTED, ORDER, ROWS, STEP, WITHIN, ExpectedErrors, noise_error
+from mare.verdicts.expected import ALONG, BEYOND, DRAWN, ENDED, NOT_LISTED, ORDER, ROWS, STEP, WITHIN, ExpectedErrors, noise_error
 from tests.fitted_hospital import fitted_hospital
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
@@ -32,9 +33,26 @@ def test_it_is_what_simulated_noise_does_to_a_table() -> None:
     assert noise_error(Margin(truth, deviation, 1000.0)) == pytest.approx(away, rel=0.02)
 
 
-def test_an_empty_cell_takes_no_noise_along() -> None:
-    full, sparse = np.full(4, 0.25), np.append(np.full(4, 0.25), np.zeros(60))
-    assert noise_error(Margin(sparse, 0.01, 1000.0)) == noise_error(Margin(full, 0.01, 1000.0))
+SHAPES = {
+    "even": np.full(8, 1 / 8),
+    "most cells empty": np.append(np.full(4, 1 / 4), np.zeros(60)),
+    "a long tail": 1 / np.arange(1, 31),
+    "a short tail": 1 / np.arange(1, 31) ** 1.8,
+    "a hill": np.exp(-((np.arange(16) - 5) ** 2) / 10),
+}
+
+
+@pytest.mark.parametrize("deviation", [0.003, 0.01, 0.02, 0.05])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_of_a_settled_table_it_is_near_what_is_truly_off(shape: str, deviation: float) -> None:
+    """Also where most of it went with the noise, or noise was taken for rows: seven of eight cells of numbers of orders had been
+    cut away, and the card said that they were known to .04."""
+    rng, truth = np.random.default_rng(5), SHAPES[shape] / SHAPES[shape].sum()
+    settled = [norm_subtract(truth + rng.normal(0, deviation, len(truth))) for _ in range(200)]
+    away = np.array([np.abs(table - truth).sum() / 2 for table in settled])
+    expected = np.array([noise_error(Margin(table, deviation, 1000.0)) for table in settled])
+    assert 0.85 * away.mean() < expected.mean() < 1.7 * away.mean()
+    assert (away <= 1.6 * expected).mean() >= 0.95
 
 
 def test_a_drowned_table_says_nothing_however_sharp_it_looks() -> None:
@@ -115,6 +133,38 @@ def test_a_flag_that_is_stored_as_a_number_has_nothing_within() -> None:
     assert expected.error < 0.05
 
 
+def test_prices_that_have_a_cell_each_have_nothing_within() -> None:
+    """A cell that is as wide as a step holds one value, however many ticks that is."""
+    schema = "mare: 1\nentity: people\ntables: {people: {key: id, columns: {price: {type: number, learn: true}}}}"
+    prices = np.random.default_rng(1).choice([0.52, 1.28, 3.64, 5.27], 3000)
+    release = mare.fit(
+        mare.plan(mare.load_schema(schema), mare.Budget(20, 1e-9)),
+        {"people": pd.DataFrame({"id": range(3000), "price": prices})},
+        unsafe_seed=1,
+    )
+    made = mare.sample(release, seed=1)
+    assert made is not None
+    assert made["people"].price.isin([0.52, 1.28, 3.64, 5.27]).mean() > 0.9
+    expected = ExpectedErrors(release).of("people", "price")
+    assert expected is not None
+    assert max(error for what, error in expected.parts if what == WITHIN) < 0.05
+
+
+def test_what_lies_beyond_a_learned_range_was_seen_by_the_roughest_look_alone() -> None:
+    schema = "mare: 1\nentity: people\ntables: {people: {key: id, columns: {weight: {type: number, learn: true}}}}"
+    weights = np.random.default_rng(1).normal(70, 9, 3000).round(1)
+    release = mare.fit(
+        mare.plan(mare.load_schema(schema), mare.Budget(2, 1e-9)),
+        {"people": pd.DataFrame({"id": range(3000), "weight": weights})},
+        unsafe_seed=1,
+    )
+    looks = [charge.scale for charge in release.ledger.charges if charge.view == "people.weight" and charge.phase == LEARNING]
+    assert max(looks) > 2 * looks[-1]  # the last, of where values lie, is the finest
+    expected = ExpectedErrors(release).of("people", "weight")
+    assert expected is not None
+    assert dict(expected.parts)[BEYOND] >= 0.55 * max(looks) / release.plan.entities  # at both ends
+
+
 ALONG_TIME = """
 mare: 1
 entity: people
@@ -124,26 +174,27 @@ tables:
     key: vid
     parent: {table: people, column: pid, type: sequential, order_by: day, max_rows: 8}
     columns:
-      day: {type: integer, min: 0, max: 99, after: previous.day, within: %d, first: {min: 0, max: 40}}
+      day: {type: integer, %s, after: previous.day, within: %d, first: {min: 0, max: 40}}
 """
 
 
 @pytest.mark.parametrize(
-    ("each", "steps", "least", "most"),
+    ("each", "steps", "span", "least", "most"),
     [
-        ([0, 1, 1, 2], [1, 9, 17], STEP, 0.5 * ALONG),  # a third of those who have a row have one more
-        ([4], [1, 9, 17], ALONG, ALONG),
-        ([4], [1], STEP, STEP),  # grade after grade
+        ([0, 1, 1, 2], [1, 9, 17], "min: 0", STEP, 0.5 * ALONG),  # a third of those who have a row have one more
+        ([4], [1, 9, 17], "min: 0", ALONG, ALONG),
+        ([4], [1, 9, 17], "min: 0, max: 99", ENDED, ENDED),
+        ([4], [1], "min: 0, max: 99", STEP, STEP),  # grade after grade
     ],
 )
-def test_errors_add_up_along_sequences_that_are_long_and_whose_steps_are_unsure(
-    each: list[int], steps: list[int], least: float, most: float
+def test_errors_add_up_along_sequences_that_are_long_and_have_no_end_and_whose_steps_are_unsure(
+    each: list[int], steps: list[int], span: str, least: float, most: float
 ) -> None:
     pid = np.repeat(np.arange(900), np.resize(each, 900))
     days = pd.Series(np.resize(steps, len(pid))).groupby(pid).cumsum()
     people = pd.DataFrame({"pid": np.arange(900), "sex": np.resize(["f", "m"], 900)})
     visits = pd.DataFrame({"vid": np.arange(len(pid)), "pid": pid, "day": days})
-    plan = mare.plan(mare.load_schema(ALONG_TIME % (20 if len(steps) > 1 else 5)), mare.Budget(20, 1e-9))
+    plan = mare.plan(mare.load_schema(ALONG_TIME % (span, 20 if len(steps) > 1 else 5)), mare.Budget(20, 1e-9))
     day = ExpectedErrors(mare.fit(plan, {"people": people, "visits": visits}, unsafe_seed=1)).of("visits", "day")
     assert day is not None
     assert least <= dict(day.parts)[ORDER] <= most

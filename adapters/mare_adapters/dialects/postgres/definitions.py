@@ -16,7 +16,7 @@ from mare_adapters.sinks.target import is_mark, mark_of
 from mare_adapters.sinks.wording import Wording, is_harmless, is_plain
 
 if TYPE_CHECKING:
-    from .tables import Connection, Homes
+    from .already_there import Connection, Homes
 
 _TAKEN = """
 SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s

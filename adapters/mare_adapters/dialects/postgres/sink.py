@@ -26,8 +26,8 @@ from mare_adapters.sinks.target import ServerTarget, Step, csv_rows, entered, is
 from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, TargetTables, WriteOrder, target_tables
 from mare_adapters.sinks.wording import Wording
 
+from .already_there import Deferring, Homes, Types, counted_on, deferring, known_types, settle_homes, unfit_tables
 from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on
-from .tables import Deferring, Homes, Types, counted_on, deferring, known_types, settle_homes, unfit_tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -106,11 +106,18 @@ class PostgresSink(ServerTarget):
         self.create(tables)
         try:
             self._check_and_index()
-            return self.notes
+            return (*self._brought_together(tables), *self.notes)
         finally:
             self._targets, self._made = TargetTables(()), []
             with suppress(Exception):  # what ended the connection is told already
                 self._run("ROLLBACK")
+
+    def _brought_together(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        """That tables of several schemas come into one, unless the target names them too."""
+        spaces = sorted({given.table.namespace for given in tables} - {""})
+        if len(spaces) < 2 or len(self._location.schemas) > 1:
+            return ()
+        return (f"the schemas {', '.join(spaces)}: all tables come into one; ?schema={','.join(spaces)} keeps them apart",)
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)

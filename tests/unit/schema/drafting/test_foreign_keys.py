@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mare.schema.drafting.name_words import id_stem, singular, stem, words
 from mare.schema.drafting.survey import take_survey
-from mare.schema.drafting.words import id_stem, singular, stem, words
 from mare.schema.reflection import ReflectedTable
 from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, drafted, reflect, table, written
 

@@ -16,18 +16,27 @@ _WORST = 12
 
 
 def short_lines(card: Card, width: int) -> list[str]:
-    """How many columns of each verdict, the worst by name."""
+    """What it is good for, how many columns of each verdict, the worst by name, and what would help most of them."""
     counts = ", ".join(f"{verdict} {len(card.of(verdict))}" for verdict in VERDICTS)
     lines = paragraph(f"Can it be used? By the noise alone, columns: {counts}", width)
+    for purpose in card.purposes():
+        lines += labelled("  -", purpose, width, 4)
     for verdict in ("do not use", "coarse"):
         columns = card.of(verdict)
         if columns:
             lines += labelled(f"  {verdict}:", _named(columns), width, 14)
+    if helps := help_lines(card):
+        lines += labelled("  would help:", helps[0], width, 14)
     return lines
 
 
+def help_lines(card: Card) -> list[str]:
+    """What would help, what helps most columns first."""
+    return [f"{help} ({_named(columns)})" for help, columns in card.helps().items()]
+
+
 def render_text(card: Card, width: int) -> str:
-    blocks = [_head(card, width), _columns(card, width), _tables(card, width), _crosstabs(card, width), _asked(card, width)]
+    blocks = [part(card, width) for part in (_head, _use, _columns, _tables, _crosstabs, _asked)]
     if card.doubts:
         blocks.append(["What this release does not know:", *bullets([str(doubt) for doubt in card.doubts], width)])
     blocks.append(["Known limits:", *bullets(card.limits, width)])
@@ -41,6 +50,12 @@ def _head(card: Card, width: int) -> list[str]:
     lines += labelled("Who is protected:", card.unit, width, _INDENT)
     lines += labelled("How far:", f"{card.promise} (epsilon = {card.epsilon:g}, delta = {card.delta:g})", width, _INDENT)
     return [*lines, *labelled("How many:", f"{card.entities:,}, noisily", width, _INDENT)]
+
+
+def _use(card: Card, width: int) -> list[str]:
+    lines = ["Can it be used?", *bullets(card.purposes(), width)]
+    helps = help_lines(card)
+    return [*lines, "What would help, most columns first:", *bullets(helps, width)] if helps else lines
 
 
 def _columns(card: Card, width: int) -> list[str]:

@@ -25,7 +25,7 @@ MUCH_LONGER = 1024
 """A sequence that nothing but its interval holds may go on for so many times as long as it can wait for its first value."""
 
 
-def ordered_codec(
+def ordinal_codec(
     schema: Schema,
     table: str,
     column: Ordinal,

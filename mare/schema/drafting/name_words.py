@@ -106,7 +106,7 @@ _SYNONYMS = {
 
 _BETWEEN_WORDS = re.compile(
     r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)"
-    r"|(?<=[a-z]{3})(?=code$)|(?<=[A-Z]{3})(?=CODE$)"
+    r"|(?<=[a-z]{3})(?=(?:code|amount)$)|(?<=[A-Z]{3})(?=(?:CODE|AMOUNT)$)"
 )
 
 
@@ -245,7 +245,18 @@ _PLACES = as_set("position pos rank index idx ordinal")
 
 def numbers_lines(column: str) -> bool:
     """What a part of a key beside the parent's counts: `item_id` of an order. Elsewhere it may name anything."""
-    return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
+    parts = words(column)
+    counted = len(parts) > 1 and parts[-1] in _NUMBERINGS and parts[-2] not in _NAMED_BY_NUMBER
+    return counted or is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
+
+
+_NAMED_BY_NUMBER = as_set(
+    """
+    room ward bed house street gate flight table seat site centre center store shop branch account case episode order invoice
+    policy contract phone card serial licence license check cheque
+    """
+)
+"""What its number tells apart everywhere, not only within its parent."""
 
 
 def counts_rows(column: str) -> bool:
@@ -277,13 +288,15 @@ def is_time(column: str) -> bool:
 
 def is_beside_calendar(column: str) -> bool:
     """A date that may well lie before or after what the data is about: when a row was stored, until when something holds."""
-    return is_before_calendar(column) or any(word.startswith(_BESIDE) for word in words(column))
+    return is_before_calendar(column) or any(word.startswith(_BESIDE) and not word.startswith(_CHECKED) for word in words(column))
 
 
 _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
     "thru", "require", "next", "deadline",
 )  # fmt: skip
+_CHECKED = "validat"
+"""What was validated was looked at, once; it holds no longer for that."""
 _BEFORE = (
     "hire", "hiring", "founded", "since", "seit", "join", "signup", "eintritt", "beitritt", "stock", "manufactur", "built",
     "launch", "publish",
@@ -310,8 +323,8 @@ def is_end(column: str) -> bool:
 
 
 _ENDS = re.compile(
-    r"(end|out|stop|exit|left|due|until|thru)(ed|ing|s|time|date|dt|dttm)?|fine?|ende|slut|baja|last|final|letzt.*|dernier.*|ultim[ao].*|laatst.*|clos.*|checkout.*"
-    r"|.*(disch|expir|cancel|terminat|finish|complet|resol[uv]|abate|withdr|leaving|return|valid).*"
+    r"(end|out|stopp?|exit|left|due|until|thru)(ed|ing|s|time|date|dt|dttm)?|fine?|ende|slut|baja|last|final|letzt.*|dernier.*|ultim[ao].*|laatst.*|clos.*|checkout.*"
+    r"|.*(disch|expir|cancel|terminat|finish|complet|resol[uv]|abate|withdr|leaving|return|valid(?!at)).*"
     r"|.*(entlass|austritt|kuendig|kundig|rueckgabe|ruckgabe|sortie|retour|salida|cierre|egreso|devol|uscita|dimission).*"
     r"|.*(chiusura|restituz|einde|ontslag|utskriv|udskriv|saida).*"
 )

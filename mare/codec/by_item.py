@@ -21,9 +21,9 @@ from mare.schema.columns import NumericRange, Quantity
 from mare.schema.columns.ticks import OPEN_DECIMALS, PLAIN, NumberForm, open_ticks
 
 from .bins import OpenBins, Scale, bins_from_edges
+from .building_ordinal import cut, edges_of, settled
 from .category import canonical
 from .learned_domains import LearnedOrder, LearnedScales
-from .ordered import cut, edges_of, settled
 from .ordinal import NULL, ORDINARY, Binned, Kinds, Reading, Slots, SpecialValues, beyond, unreadable
 from .scales import DecimalScale, WholeScale, scale_in
 from .ticks import FURTHEST, Ticks

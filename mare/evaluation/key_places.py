@@ -24,7 +24,7 @@ def matched(wanted: Key, among: Key) -> Rows:
     wanted, among = zip(*map(_alike, wanted, among), strict=True)
     if len(wanted) > 1:
         wanted, among = ([pa.array(codes, mask=codes < 0)] for codes in _in_one(wanted, among))
-    return _found(wanted[0], among[0])
+    return _first_places(wanted[0], among[0])
 
 
 def distinct(key: Key) -> int:
@@ -54,7 +54,7 @@ def _alike(mine: pa.Array, theirs: pa.Array) -> tuple[pa.Array, pa.Array]:
     return (mine, theirs) if mine.type == theirs.type else (as_text(mine), as_text(theirs))
 
 
-def _found(wanted: pa.Array, among: pa.Array) -> Rows:
+def _first_places(wanted: pa.Array, among: pa.Array) -> Rows:
     if pa.types.is_int64(among.type) and len(among) > among.null_count:
         low, high = pc.min_max(among).values()
         first, span = low.as_py(), high.as_py() - low.as_py() + 1
@@ -74,7 +74,7 @@ def _in_one(wanted: Key, among: Key) -> tuple[Rows, Rows]:
     for mine, theirs in zip(wanted, among, strict=True):
         values = pc.unique(theirs)
         for i, column in enumerate((mine, theirs)):
-            place = _found(column, values)
+            place = _first_places(column, values)
             codes[i] = np.where((codes[i] < 0) | (place < 0), -1, codes[i] * len(values) + place)
         _, numbered = np.unique(np.concatenate(codes), return_inverse=True)  # else many columns would leave 64 bits
         lowest = int(min(codes[0].min(initial=0), codes[1].min(initial=0)))

@@ -72,7 +72,7 @@ def _targets(train: Features, test: Features, most: int) -> list[tuple[str, int,
         if 2 <= len(np.unique(train.code(column))) <= CLASSES and len(np.unique(test.code(column))) > 1:
             targets.append((test.columns[column].name, column, None))
     for column in test.numbers if not targets else ():
-        known = train.known(column)
+        known = train.finite(column)
         if len(np.unique(known)) > 1:
             targets.append((f"{test.columns[column].name}, above its median", column, float(np.median(known))))
     return targets[:most]

@@ -9,8 +9,8 @@ from html import escape
 from importlib.resources import files
 
 from .card import COARSE, MEANING, TRUST, VERDICTS, Card, ColumnCard
+from .card_text import clear_words, help_lines, rows_of_asked, rows_of_tables, unjudged
 from .shell import table, whole_page
-from .words import clear_words, rows_of_asked, rows_of_tables, unjudged
 
 _CLASSES = {"trust": "trust", "coarse": "coarse", "do not use": "no"}
 _MOST = 200
@@ -18,7 +18,7 @@ _MOST = 200
 
 
 def render_page(card: Card) -> str:
-    body = "\n".join((_head(card), _columns(card), _rows(card), _crosstabs(card), _asked(card), _known(card)))
+    body = "\n".join((_head(card), _columns(card), _rows(card), _crosstabs(card), _asked(card), _doubts_and_limits(card)))
     script = (files(__package__) / "page.js").read_text(encoding="utf-8")
     return whole_page(f"Card of {card.name}", body, script)
 
@@ -29,6 +29,8 @@ def _head(card: Card) -> str:
     counted = ", ".join(f"<b>{count}</b> {verdict}" for verdict, count in counts.items())
     lost = f"The promise does not hold for this release: {'; '.join(card.reasons)}."
     made = f", made {card.made['at']}" if card.made.get("at") else ""
+    purposes = "".join(f"<li>{escape(purpose)}.</li>" for purpose in card.purposes())
+    helps = "".join(f"<li>{escape(line)}</li>" for line in help_lines(card))
     meanings = "".join(f'<dt class="{_CLASSES[v]}">{v}</dt><dd>{escape(MEANING[v])}.</dd>' for v in VERDICTS)
     return f"""<header>
 <h1>{escape(f"Card of {card.name}")} <small class="status">{escape(card.status)}</small></h1>
@@ -38,8 +40,10 @@ def _head(card: Card) -> str:
 <section>
 <h2>Can it be used?</h2>
 <div class="bar" role="img" aria-label="{counts["trust"]} of {sum(counts.values())} columns: trust">{bar}</div>
-<p>{counted}.</p>
+<ul>{purposes}</ul>
+<p>Columns: {counted}.</p>
 <dl>{meanings}</dl>
+{f"<h3>What would help, most columns first</h3><ul>{helps}</ul>" if helps else ""}
 </section>
 <section>
 <h2>Who is protected, and how far?</h2>
@@ -112,11 +116,11 @@ def _asked(card: Card) -> str:
     return f"<section>\n<h2>What was asked, with how much noise</h2>\n{body}\n</section>"
 
 
-def _known(card: Card) -> str:
+def _doubts_and_limits(card: Card) -> str:
     lists = {
         "What it does not know": [str(doubt) for doubt in card.doubts],
         "Known limits": card.limits,
         "Taken as public": card.public,
     }
-    told = {title: "".join(f"<li>{escape(item)}</li>" for item in items) for title, items in lists.items()}
-    return "\n".join(f"<section>\n<h2>{title}</h2>\n<ul>{items}</ul>\n</section>" for title, items in told.items() if items)
+    shown = {title: "".join(f"<li>{escape(item)}</li>" for item in items) for title, items in lists.items()}
+    return "\n".join(f"<section>\n<h2>{title}</h2>\n<ul>{items}</ul>\n</section>" for title, items in shown.items() if items)

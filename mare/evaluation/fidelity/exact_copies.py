@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mare.evaluation.measured import Copies, SetName
 from mare.evaluation.sides import starts_of
 
-from .coding import Coded, CodedSet, Hashes, scrambled
+from .coded_sets import Coded, CodedSet, Hashes, scrambled
 
 _MASK, _SHIFTS = np.uint64((1 << 24) - 1), (np.uint64(40), np.uint64(16))
 FEWEST_COLUMNS = FEWEST_ROWS = 3

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from mare.evaluation.measured import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
-from mare.schema.columns import Date, Datetime
 from mare.stage.kernel import THREADS
 
-from .bins import MOST_WORDS, Bins, Codes, common_bins
+from .common_bins import MOST_WORDS, Bins, Codes, common_bins
 from .distances import Counts, as_different, by_chance, correlations, ks_distance, tvd, word_counts
 from .features import AT_ONCE, Feature, Values, features, linked_features, values
 from .ranks import Numbers
@@ -132,7 +131,7 @@ class _Coded:
 def _coded(sides: Sides, feature: Feature) -> _Coded:
     held = {name: values(side, feature) for name, side in sides.items()}
     described = sides["real"].schema.tables[feature.table].columns.get(feature.column)
-    dated = feature.how in ("column", "moment") and isinstance(described, Date | Datetime)
+    dated = feature.how in ("column", "moment") and described is not None and described.has_day
     bins = common_bins(held["real"], dated=dated)
     codes = {name: bins.codes(column) for name, column in held.items()}
     own, number = feature.how in ("column", "moment"), feature.paired and feature.kind == "number"

@@ -103,7 +103,7 @@ def known_types(connection: Connection, tables: Sequence[ReflectedTable], homes:
             words[at] = own or sized(column, Postgres.words, "numeric", "varchar", _LONGEST_TEXT)
             if own is None and table.dialect == "postgresql" and column.sql_type:
                 reason = f"the target has no type {column.sql_type} for it"
-                if column.kind == "other" and not column.nullable and not table.verbatim:
+                if _comes_out_empty(column, table):
                     reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
                 notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
     statements = []
@@ -123,13 +123,19 @@ def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable,
     """The source's own word, where the target knows the type. ``known`` keeps what was asked already."""
     if table.dialect != "postgresql" or not is_plain(column.sql_type):
         return None
-    if column.kind == "other" and not column.nullable and not table.verbatim:
-        return None  # what is dropped from it becomes an empty text, which few types take
+    if _comes_out_empty(column, table):
+        return None
     if column.sql_type not in known:
         stored = connection.execute(_TYPE, (column.sql_type,)).fetchone()
         # An enum needs the promise that all values are among its own; of other people's types, only plain ones are sure.
         known[column.sql_type] = stored is not None and stored[0] != "e" and (stored[1] == "pg_catalog" or stored[0] == "b")
     return column.sql_type if known[column.sql_type] else None
+
+
+def _comes_out_empty(column: ReflectedColumn, table: ReflectedTable) -> bool:
+    """Whether what is dropped from a column becomes an empty text, which few types take. Nobody writes what is `computed`."""
+    written = table.column(column.name) is not None and not table.verbatim
+    return written and column.kind == "other" and not column.nullable
 
 
 def _enum(column: ReflectedColumn, table: ReflectedTable) -> tuple[str, str] | None:
