@@ -365,7 +365,7 @@ def is_number_of(column: str) -> bool:
 
 _NAMING = as_set(
     "number nr iban creditcard debitcard account phone plate serial passport token hash username login mrn password "
-    "licence license"
+    "licence license identifier"
 )
 _NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
 """The same as a last word: a `reference_range` is none."""

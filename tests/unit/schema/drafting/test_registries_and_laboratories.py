@@ -344,3 +344,8 @@ def test_what_joins_staff_with_something_is_no_pool_of_staff() -> None:
     )  # fmt: skip
     schema = drafted(DATA, groups, users, joined, visits)
     assert schema.tables["groups_counselors"].ignore
+
+
+def test_an_identifier_is_no_list_of_values() -> None:
+    numbers = table("patient_numbers", "id integer, subject_id integer, identifier string", key="id", refers=TO_PATIENT)
+    assert drafted(PATIENTS, numbers).tables["patient_numbers"].columns["identifier"].type == "identifier"
