@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mare.codec import LearnedDomains, OrdinalCodec, TableCodec, table_codec
+from mare.codec import Bins, LearnedDomains, OrdinalCodec, RelativeCodec, TableCodec, table_codec
 from mare.codec.elapsed import elapsed_name, pace_name
+from mare.codec.relative import FirstCodec
 from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import ColumnGroup, GroupColumn, Part
@@ -115,6 +116,36 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
 def beginning_columns(group: ColumnGroup, codec: TableCodec) -> frozenset[str]:
     """Those of a group's columns whose first value in a sequence is in the context: the first row's code says so."""
     return frozenset(column.name for column in group.columns if column.role == "value" and column.column in codec.firsts)
+
+
+ADDED = 3.0
+"""How many times as wide as the first values of sequences what they have come to has to be, to be what their rows add up to."""
+
+
+def adding_up(group: ColumnGroup, history: Domain, codec: TableCodec) -> dict[str, str]:
+    """What says how far a sequence has come, where nearly all of that is what its rows add up to: sequences begin at about the
+    same place, and no row above says where they end. And the column that takes them further."""
+    own = {column.column: column.name for column in group.columns if column.role == "value"}
+    added = {
+        elapsed_name(name): own[name] for name, first in codec.firsts.items() if name in own and _is_added_up(codec, name, first)
+    }
+    seen = seen_columns(group, history).items()
+    return {label: added[name] for label, (column, name) in seen if column.kind == "free" and name in added}
+
+
+def _is_added_up(codec: TableCodec, name: str, first: FirstCodec) -> bool:
+    column = codec.columns[name]
+    if not isinstance(column, RelativeCodec) or column.placing.ends_above or not isinstance(first.lasting, Bins):
+        return False
+    return ADDED * _width(first.bins) <= _width(first.lasting)
+
+
+def _width(bins: Bins) -> int:
+    """How far apart most values lie, in ticks: the middle nine tenths, or those between the outer bins, which are quantiles."""
+    if bins.cells:
+        low, high = bins.evenly_often(20)[[0, -1]]
+        return int(high - low)
+    return bins.edges[-2] - bins.edges[1]
 
 
 def near_columns(group: SettledGroup, codec: TableCodec) -> dict[str, str]:
