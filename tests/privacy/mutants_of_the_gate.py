@@ -88,7 +88,7 @@ def fixed_seed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OsBits, "words", lambda self, count: SeededBits(20240229).words(count))
 
 
-@planted("double use of one charge", checks.sessions_pass_the_tape, "charges stand in the ledger")
+@planted("double use of one charge", checks.sessions_pass_the_tape, "charges are in the ledger")
 def one_charge_for_many(patch: pytest.MonkeyPatch) -> None:
     """The first answer is paid for, the others ride on its payment (one gate)."""
     original = Till.pay

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mare.audit import tape_audit
@@ -16,10 +17,13 @@ from mare.errors import PrivacyError
 from mare.fitting.public_keys import ChosenKeys
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
+from mare.schema.loading import load_schema
 from tests.conftest import examples
 from tests.datasets import dataset, strange_keys
+from tests.memory_source import MemorySource
+from tests.privacy.benchmark import Looking
 from tests.privacy.seams import change_stage, fit_module
-from tests.relations import EVERY_KIND, related
+from tests.relations import EVERY_KIND, RELATIONS, related
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
@@ -40,6 +44,26 @@ def test_no_entity_shows_through_a_relation(kind: str) -> None:
 def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
     schema = related(kind)
     report = tape_audit(plan(schema, Budget(2, 0)), dataset(schema, seed=4, entities=8), random=2)
+    assert report.passed, report.render()
+
+
+_SEX, _WHO = "sex: {type: category, values: [F, M]}", "who: {type: integer, min: 0, max: 9, bins: 10}"
+WITH_PEOPLE = [kind for kind, text in RELATIONS.items() if _SEX in text]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind == "same entity, along its intervals" else [pytest.mark.slow]) for kind in WITH_PEOPLE],
+)
+def test_no_entity_shows_beside_a_column_that_says_who_is_who(kind: str) -> None:
+    """In tables of one column, one who leaves and one whose rows change look like one: so these say who is who."""
+    schema = load_schema(RELATIONS[kind].replace("model: independent", "model: privbayes").replace(_SEX, f"{_SEX}\n      {_WHO}"))
+    tables = dict(dataset(schema, seed=3, entities=10)._tables)
+    people = tables["people"]
+    who = pa.array(np.arange(people.num_rows) % 10, type=people["who"].type)
+    tables["people"] = people.set_column(people.schema.get_field_index("who"), "who", who)
+    recorder = Looking("people.who", times=10_000, seed=1)
+    report = tape_audit(plan(schema, Budget(8, 1e-9)), MemorySource(tables), random=examples(2, quick=1), recorder=recorder)
     assert report.passed, report.render()
 
 
