@@ -189,7 +189,10 @@ _LONG_AGO, _FAR = 1901, 2090
 _MANY = f"count(DISTINCT e) FILTER (e >= 0) >= {COMMON}"
 
 _FORMS = ((",", None), (",", "."), (",", " "), (".", ","), (".", " "), (".", "'"))
-_DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y", "%d/%m/%y", "%d %b %Y")
+_DAYS = (
+    "%d.%m.%y", "%d/%m/%y", "%m/%d/%y",  # before those of four digits, which read the year 21
+    "%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y", "%Y/%m/%d", "%d %b %Y", "%d-%b-%Y", "%d%b%Y",
+)  # fmt: skip
 _CLOCKS = ("%H:%M:%S", "%H:%M", "%H.%M", "%I:%M %p", "%H%M")
 
 

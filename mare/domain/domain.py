@@ -190,6 +190,11 @@ class Task:
     """Numbers that are known to be close to another one of their row, or to their own in the row before (a name in the history):
     what is rare in a sequence would be drawn without it, and what goes together would drift apart."""
 
+    adds_up: Mapping[str, str] = field(default_factory=dict)
+    """History that says how far a sequence has come, where nearly all of it is what one column adds up to row by row, and which
+    column. What a model gets a little wrong in each row is wrong forty times over there, so that what is drawn from it is drawn
+    from other values than it was measured with."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

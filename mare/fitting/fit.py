@@ -45,7 +45,7 @@ from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
 from .public_keys import choices, choose_keys, learn_strangers, may_be_strange
 from .rehearsal import Rehearsal
-from .settling import beginning_columns, doubtful_codes, group_levels, near_columns, open_codecs, settle
+from .settling import adding_up, beginning_columns, doubtful_codes, group_levels, near_columns, open_codecs, settle
 from .vocabularies import compared_keys, doubts_of_public, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
@@ -213,6 +213,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                     doubtful=doubtful_codes(schema, group),
                     begins=beginning_columns(group.group, coded[group.group.table]),
                     near=near_columns(group, coded[group.group.table]),
+                    adds_up=adding_up(group.group, group.history, coded[group.group.table]),
                 )
                 fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)

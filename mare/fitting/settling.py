@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mare.codec import LearnedDomains, OrdinalCodec, TableCodec, table_codec
+from mare.codec import Bins, LearnedDomains, OrdinalCodec, RelativeCodec, TableCodec, table_codec
 from mare.codec.elapsed import elapsed_name, pace_name
+from mare.codec.relative import FirstCodec
 from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import ColumnGroup, GroupColumn, Part
@@ -20,7 +21,7 @@ from mare.models import get_model
 from mare.planning import Plan, PlannedGroup, Warned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
-from mare.relational.relations import SAME, Relations, TableRelations
+from mare.relational.relations import NONE, SAME, Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
 from mare.schema.columns import MOST_PLACES, Category, Identifier, Ordinal
@@ -83,19 +84,23 @@ def settle(
 
 def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, ...]]:
     """By column, codes that may well not occur: NULL, the end of the calendar, days that never come (the last codes, in this
-    order backwards), and an identifier that is that of the row before."""
+    order backwards), an identifier that is that of the row before, or that there is none."""
     described = schema.tables.get(group.group.table)
     values = {
         column.name: described.drawn_reference(name) or described.columns.get(name)
         for column in group.group.columns
         if column.role == "value" and described is not None and (name := column.column) is not None
     }
-    doubtful: dict[str, tuple[int, ...]] = {
-        column.name: (SAME,)
+    present = {
+        column.name: described.columns.get(column.column or "") or described.references.get(column.column or "")
         for column in group.group.columns
-        if column.role == "exists" and described is not None
-        and isinstance(kind := described.columns.get(column.column or ""), Identifier) and kind.runs
-    }  # fmt: skip
+        if column.role == "exists" and described is not None and group.group.part != "context"
+    }
+    doubtful: dict[str, tuple[int, ...]] = {
+        name: ((NONE,) if known.nullable else ()) + ((SAME,) if isinstance(known, Identifier) and known.runs else ())
+        for name, known in present.items()
+        if known is not None
+    }
     for name, known in values.items():
         # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
         null = known is not None and known.nullable and getattr(known, "kind", "public") == "public"
@@ -111,6 +116,36 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
 def beginning_columns(group: ColumnGroup, codec: TableCodec) -> frozenset[str]:
     """Those of a group's columns whose first value in a sequence is in the context: the first row's code says so."""
     return frozenset(column.name for column in group.columns if column.role == "value" and column.column in codec.firsts)
+
+
+ADDED = 3.0
+"""How many times as wide as the first values of sequences what they have come to has to be, to be what their rows add up to."""
+
+
+def adding_up(group: ColumnGroup, history: Domain, codec: TableCodec) -> dict[str, str]:
+    """What says how far a sequence has come, where nearly all of that is what its rows add up to: sequences begin at about the
+    same place, and no row above says where they end. And the column that takes them further."""
+    own = {column.column: column.name for column in group.columns if column.role == "value"}
+    added = {
+        elapsed_name(name): own[name] for name, first in codec.firsts.items() if name in own and _is_added_up(codec, name, first)
+    }
+    seen = seen_columns(group, history).items()
+    return {label: added[name] for label, (column, name) in seen if column.kind == "free" and name in added}
+
+
+def _is_added_up(codec: TableCodec, name: str, first: FirstCodec) -> bool:
+    column = codec.columns[name]
+    if not isinstance(column, RelativeCodec) or column.placing.ends_above or not isinstance(first.lasting, Bins):
+        return False
+    return ADDED * _width(first.bins) <= _width(first.lasting)
+
+
+def _width(bins: Bins) -> int:
+    """How far apart most values lie, in ticks: the middle nine tenths, or those between the outer bins, which are quantiles."""
+    if bins.cells:
+        low, high = bins.evenly_often(20)[[0, -1]]
+        return int(high - low)
+    return bins.edges[-2] - bins.edges[1]
 
 
 def near_columns(group: SettledGroup, codec: TableCodec) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mare.errors import PlanError, ReleaseError
+from mare.errors import PlanError, ReleaseError, SinkError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
 from mare.relational.filling import distinct_sets, linked_columns
@@ -51,6 +51,10 @@ class SampleOptions:
     """Entities that are made at once, about; by the rows they have, unless said. Changes nothing but time and memory."""
 
     def __post_init__(self) -> None:
+        wishes = (("entities", self.entities), ("seed", self.seed), ("threads", self.threads), ("chunk", self.chunk))
+        for name, number in wishes:
+            if number is not None and not (hasattr(number, "__index__") and not isinstance(number, bool)):
+                raise PlanError(f"{name} is {number!r}; it must be a whole number.")
         if self.entities is not None and self.entities < 0:
             raise PlanError(f"entities is {self.entities}; it must be 0 or more.")
         if self.given and (self.entities is not None or self.where is not None):
@@ -153,6 +157,11 @@ def sample(
         with open_sink(frames) as sink:
             pour(start(release, options), sink, progress)
         return frames
+    if not isinstance(to, str | Path | Mapping) and not hasattr(to, "create"):
+        raise SinkError(
+            f"a {type(to).__name__} is no target. Give a URL (postgresql://…), a database file or a folder, new or made by mare, "
+            "or a dictionary for frames."
+        )
     with open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to as sink:
         refuse_given_in(sink, options.given)
         pour(start(release, options), sink, progress)

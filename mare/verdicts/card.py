@@ -131,8 +131,9 @@ class Card:
         single = _grade(judged.count("trust"), judged.count("coarse"), len(judged))
         if judged:
             kinds[f"figures of single columns ({judged.count('trust')} of {len(judged)} are to be trusted)"] = single
-        if stood:  # what stands on columns is no better than they are
-            related = max(single, _grade(stood.count("clear"), stood.count("partly"), len(stood)))
+        if stood:
+            # What stands on columns is no better than they are; and what was counted is clear, but not all pairs were counted.
+            related = max(1, single, _grade(stood.count("clear"), stood.count("partly"), len(stood)))
             kinds[f"relating columns ({stood.count('clear')} of {len(stood)} cross-tabs stood clear of the noise)"] = related
         named = [", ".join(kind for kind, graded in kinds.items() if graded == grade) for grade in range(len(_GRADES))]
         return tuple(f"{word} {listed}" for word, listed in zip(_GRADES, named, strict=True) if listed)

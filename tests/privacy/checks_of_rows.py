@@ -66,6 +66,32 @@ def references_pass_the_tape() -> None:
     assert report.passed, report.render()
 
 
+PLACES = REFERENCES.replace("model: independent", "model: privbayes").replace(
+    "x: {type: category, values: [a, b]}}}\n  stays", "who: {type: integer, min: 0, max: 7, bins: 8}}}\n  stays"
+)
+
+
+def places_of_references_pass_the_tape() -> None:
+    """Everybody's lab names a stay of their own, the first or the second: which place that is among them follows from their own
+    stays, however many others stand before them."""
+    people, whole, text = range(8), pa.int64(), pa.string()
+    rows: Rows = {
+        "p": [{"id": p, "who": p} for p in people],
+        "stays": [{"sid": 10 * p + n, "up": p, "x": "a"} for p in people for n in range(2 + p % 2)],
+        "labs": [{"up": p, "sid": 10 * p + p % 2, "x": "b"} for p in people],
+    }
+    types = {
+        "p": {"id": whole, "who": whole},
+        "stays": {"sid": whole, "up": whole, "x": text},
+        "labs": {"up": whole, "sid": whole, "x": text},
+    }
+    made, recorder = plan(load_schema(PLACES), Budget(8, 1e-9)), Looking("p.who", times=10_000, seed=1)
+    report = tape_audit(made, MemorySource.of(rows, types), entities=[0, 3], recorder=recorder)
+    assert report.passed, report.render()
+    tables = [query.what for query in report.queries if query.norm == "L2" and "p.who" in query.what]
+    assert any("stay" in what for what in tables), "no table says whose stay it is"
+
+
 ORPHANS = """
 mare: 1
 entity: p
@@ -207,12 +233,46 @@ def groups_of_the_rest_pass_the_tape() -> None:
     assert any("exists(kind)" in what for what in tables), "no table says whose group it is"
 
 
+ENDINGS = """
+mare: 1
+entity: p
+model: privbayes
+tables:
+  p: {key: id, columns: {who: {type: integer, min: 0, max: 7, bins: 8}}}
+  visits:
+    parent: {table: p, column: up, type: sequential, order_by: n, memory: 1, max_rows: 3}
+    ends: {when: "state = 'dead'"}
+    columns:
+      n: {type: integer, min: 0, max: 9, bins: 2}
+      state: {type: category, values: [ill, dead]}
+"""
+
+
+def endings_pass_the_tape() -> None:
+    """Every second one dies at the only visit, and one has none: whether a list has ended is told by its own rows."""
+    people, whole, text = range(8), pa.int64(), pa.string()
+    rows: Rows = {
+        "p": [{"id": p, "who": p} for p in people],
+        "visits": [
+            {"up": p, "n": n, "state": "dead" if p % 2 else "ill"} for p in people if p != 4 for n in range(1 if p % 2 else 2)
+        ],
+    }
+    types = {"p": {"id": whole, "who": whole}, "visits": {"up": whole, "n": whole, "state": text}}
+    made, recorder = plan(load_schema(ENDINGS), Budget(8, 1e-9)), Looking("p.who", times=10_000, seed=1)
+    report = tape_audit(made, MemorySource.of(rows, types), entities=[1, 3, 4, 6], recorder=recorder)
+    assert report.passed, report.render()
+    tables = [query.what for query in report.queries if query.norm == "L2" and "p.who" in query.what]
+    assert any("ends" in what for what in tables), "no table says whose list has ended"
+
+
 CHECKS = (
     counting_much_passes_the_tape,
     references_pass_the_tape,
+    places_of_references_pass_the_tape,
     keys_of_several_columns_pass_the_tape,
     orphans_pass_the_tape,
     strange_and_missing_values_pass_the_tape,
     rows_of_the_rest_pass_the_tape,
     groups_of_the_rest_pass_the_tape,
+    endings_pass_the_tape,
 )

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pytest
 from numpy.typing import NDArray
 
+import mare.relational.conditions_met as conditions_module
 import mare.stage.staged as staged_module
 import mare.stage.staged_tables as tables_module
 import mare.stage.truncation as truncation_module
@@ -86,6 +87,27 @@ def one_row_of_a_group(patch: pytest.MonkeyPatch) -> None:
     """Which row of a group of rare keys stays depends on the rows of all: one who leaves gives theirs to another (leak 3)."""
     original = tables_module.turns
     patch.setattr(tables_module, "turns", lambda order, rest, parent, group: original(order, rest, group))
+
+
+@planted("places among the rows of all", checks_of_rows.places_of_references_pass_the_tape, "one entity moves it by")
+def places_among_all(patch: pytest.MonkeyPatch) -> None:
+    """Which of somebody's stays a lab refers to is counted from the first of all: one who leaves moves everybody (leak 3)."""
+    original = staged_module.rank_codes
+
+    def codes(target: Integers, entity: Integers, there: Integers, size: int, *more: Any) -> NDArray[np.integer]:
+        first = np.searchsorted(there, entity)
+        return original(np.where(target < 0, target, first + target % size), entity, there, size, *more)
+
+    patch.setattr(staged_module, "rank_codes", codes)
+
+
+@planted("a list has ended where the one before it did", checks_of_rows.endings_pass_the_tape, "one entity moves it by")
+def endings_of_others(patch: pytest.MonkeyPatch) -> None:
+    """Whether a list has ended is told by the rows of the one before it: one who leaves ends another's (leak 3)."""
+    original = conditions_module.CodedEnding.context
+    patch.setattr(
+        conditions_module.CodedEnding, "context", lambda self, codes, parent, n: original(self, codes, np.roll(parent, 1), n)
+    )
 
 
 @planted(

@@ -71,6 +71,20 @@ POSTGRES: Mapping[str, Odd] = {
     "bytes": Odd(patient(town="='\\xff'::bytea"), {"patients.town": "bytea"}, {"town": "='\\x41'::bytea"}),
     "json": Odd(patient(town='{"a": [null]}'), {"patients.town": "json"}, {"town": "[]"}),
     "an array": Odd(patient(town="=ARRAY['a', NULL]"), {"patients.town": "text[]"}, {"town": "=ARRAY['north']"}),
+    "a day without end in an array": Odd(
+        patient(town="=ARRAY['infinity'::date]"), {"patients.town": "date[]"}, {"town": "=ARRAY['2001-02-03'::date]"}
+    ),
+    "a range without ends": Odd(
+        patient(town="='[-infinity,infinity]'::daterange"),
+        {"patients.town": "daterange"},
+        {"town": "='[2001-02-03,2001-02-05)'::daterange"},
+    ),
+    "no number in a point": Odd(
+        patient(town="='(NaN,-Infinity)'::point"), {"patients.town": "point"}, {"town": "='(1,2)'::point"}
+    ),
+    "a network": Odd(patient(town="='ffff::/128'::inet"), {"patients.town": "inet"}, {"town": "='10.0.0.1'::inet"}),
+    "no bits": Odd(patient(town="=''::bit varying"), {"patients.town": "bit varying(8)"}, {"town": "=B'101'"}),
+    "an odd byte in one letter": Odd(patient(sex="='\\377'::\"char\""), {"patients.sex": '"char"'}),
 }
 
 MYSQL: Mapping[str, Odd] = {

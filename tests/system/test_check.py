@@ -137,6 +137,13 @@ def test_a_source_adds_its_faults_to_those_of_the_schema(folder: Path) -> None:
     assert "holds a table Genre that the schema does not mention" in done.stdout
 
 
+def test_a_source_that_is_not_there_is_told_in_the_one_page_of_json(folder: Path) -> None:
+    done = mare("check", "good.yaml", "--json", "--from", "nowhere", folder=folder)
+    page = json.loads(done.stdout)
+    assert (done.returncode, page["ok"]) == (2, False)
+    assert "nowhere is not there" in page["source_error"]
+
+
 def test_json_is_all_that_is_printed(folder: Path) -> None:
     (folder / "bad.yaml").write_text(GOOD.replace("min: 0", "min: 60"))
     done = mare("check", "bad.yaml", "--json", folder=folder)

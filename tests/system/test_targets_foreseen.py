@@ -122,7 +122,7 @@ def test_tables_and_views_that_are_not_made_are_told_before_the_fit(tmp_path: Pa
     done, paid = synth("source.sqlite", "target.sqlite", tmp_path)
     assert paid
     for told in ("  - the schema leaves out audit", "  - views: women; --ddl FILE writes them"):
-        assert 0 <= done.stderr.find(told) < done.stderr.index("is told on a terminal only"), told
+        assert 0 <= done.stderr.find(told) < done.stderr.index("is shown on a terminal only"), told
 
 
 def test_statements_are_not_written_over_anything_else(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 
 _FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
 """How numbers are written: what stands before decimals, and between thousands."""
-_DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d-%b-%Y", "%d%b%Y")
 _CLOCKS = (" %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %I:%M %p", " %I:%M:%S %p")
 _MONTHS = ("%m.%Y", "%m/%Y", "%Y")
 """How days are written of which only the month or the year is known, beside whole ones: they are its first. Not of ISO 8601."""

@@ -131,20 +131,23 @@ class Candidates:
         lags = (name for name, (_, lag) in self.task.lags.items() if lag == 1)
         return next((name for name in lags if presence_level(name, self.task, self.coarsenings) is not None), None)
 
-    def allowed(self, family: Family, placed: Sequence[str]) -> list[Axis]:
-        """The axes that may join a family, when these columns have their place."""
+    def allowed(self, family: Family, placed: Sequence[str], *, late: bool | None = None) -> list[Axis]:
+        """The axes that may join a family, when these columns have their place; ``late``: those alone that come late
+        (`_comes_late`), or all others."""
         room = self.settings.max_cells
         taken = {axis.column for axis in family.parents if not self._is_presence(axis)}
         axes: list[Axis] = []
         for name in (*self.task.history, *placed):
             if name == family.column or name in taken or not self._may_look_back(family.column, name):
                 continue
+            if late is not None and late != self._comes_late(family.column, name):
+                continue
             for axis in self.levels(name):
                 cells = self.cells(family.joined(axis))
                 axes += [axis] if cells <= room else []
                 if cells <= (self.roughly_above if name in self.task.counts else self.drowning):
                     break
-        if family.repeats:
+        if family.repeats and not late:
             # What repeats together (a visit's name and its number) is told so, not value by value.
             together = [Axis(name, same_as_lag=1) for name in placed if name in self.carried and name not in taken]
             axes += [axis for axis in together if self.cells(family.joined(axis)) <= room]
@@ -167,6 +170,11 @@ class Candidates:
             return True
         (column, distance), wish = lag, self.settings.looks_back
         return wish == "all" or (column == child and distance == 1) or (wish == "previous" and (distance == 1 or column == child))
+
+    def _comes_late(self, child: str, name: str) -> bool:
+        """Whether this says how far a sequence has come, to a column that does not take it further: the rows before, which are
+        drawn better, are asked first."""
+        return self.task.adds_up.get(name, child) != child
 
 
 def presence_level(name: str, task: Task, coarsenings: Coarsenings) -> int | None:

@@ -88,7 +88,10 @@ class Evidence:
 
     @property
     def parents(self) -> int:
-        """How many parents a column may have: as many as its table has cells for."""
+        """How many parents a column may have: as many as its table has cells for. Where noise is less than a row, chance alone
+        limits them, and what a parent pays for that says when there are enough."""
+        if self.noise * self.rows <= 1:
+            return MOST_PARENTS
         return min(max(round(log(max(self.clear_cells, 1.0)) / log(CELLS_A_PARENT)), 1), MOST_PARENTS)
 
     @property
@@ -181,7 +184,7 @@ class GreedySearch:
             ready = [name for name in left if self._candidates.task.near.get(name) not in left]
             for name in ready[:1] if one_by_one else ready:
                 alone = self._candidates.alone(name)
-                for parent in self._candidates.allowed(alone, placed):
+                for parent in self._candidates.allowed(alone, placed, late=False):
                     options.append(joined := alone.joined(parent))
                     told = self._candidates.told(joined)
                     candidates.append(TvdToReleased(told, joined.parents, self._released_as(told)))
@@ -233,8 +236,13 @@ class GreedySearch:
         return Summed(tuple(TvdToReleased(family.child, (parent,), self._released[family.column]) for family, parent in pairs))
 
     def _further(self, family: Family, placed: Sequence[str], most: int, doubt: float = DOUBT) -> Family:
+        """With so many parents more, as long as they tell more than chance; what comes late when nothing else does."""
+        sooner = self._joined(family, placed, most, doubt, late=False)
+        return self._joined(sooner, placed, most + len(family.parents) - len(sooner.parents), doubt, late=True)
+
+    def _joined(self, family: Family, placed: Sequence[str], most: int, doubt: float, *, late: bool) -> Family:
         for _ in range(most):
-            allowed = self._candidates.allowed(family, placed) if self._left else []
+            allowed = self._candidates.allowed(family, placed, late=late) if self._left else []
             allowed = [axis for axis in allowed if self._to_chance(axis) > CONSTANT]
             if not allowed:
                 break

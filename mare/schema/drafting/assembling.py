@@ -18,7 +18,7 @@ from mare.schema.reflection import Reflection
 from mare.schema.structure import build_schema
 
 from .draft_text import gathered, plain_draft
-from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
+from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, RoleGuess, review
 from .entity import guess_entity, guess_roles, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marks, with_peeks
@@ -44,6 +44,8 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
     survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)
     guess = with_nothing_below(survey, guess, roles)
+    if guess.node is not None:
+        survey = _without_links_left_out(survey, roles)
     families = guess_families(survey, guess, roles)
     tables: list[DraftedTable] = []
     rows: dict[str, int] = {guess.node: 1} if guess.node is not None else {}
@@ -83,6 +85,12 @@ def _with_entity_links(survey: Survey, entity: EntityGuess) -> Survey:
                 )
             )
     return survey.with_links(tuple(links))
+
+
+def _without_links_left_out(survey: Survey, roles: Mapping[str, RoleGuess]) -> Survey:
+    """What leads to a table that is left out is an id or a code like any other."""
+    kept = (link for link in survey.links if roles[link.table].role == "unsettled" or roles[link.target].role != "unsettled")
+    return survey.with_links(tuple(kept))
 
 
 def _down(survey: Survey, entity: EntityGuess, families: Mapping[str, Family]) -> Iterator[str]:

@@ -10,20 +10,23 @@ from mare.errors import SourceError
 from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
-from .keys import KEYLIKE, named_column
-from .name_words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem
+from .keys import BARE, KEYLIKE, named_column
+from .name_words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem, words
 from .people import (
     describes_held,
+    is_contact,
     is_held,
     is_owned,
     is_place,
     is_staff,
     is_sure,
+    is_written,
     names_person,
     names_staff,
     numbers_people,
     person_rank,
     personal_traits,
+    surely_names_person,
 )
 from .survey import Link, Survey
 
@@ -233,7 +236,46 @@ def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
             roles[table.name] = _outside(survey, table.name, used.get(table.name), private, entity)
     for name in [name for name, guess in roles.items() if guess.role == "public" and _is_keyed_by_people(survey, name, roles)]:
         roles[name] = RoleGuess("unsettled", "its key leads to rows that are made up")
+    for name, why in _about_people(survey, roles).items():
+        if roles[name].role == "public":
+            roles[name] = RoleGuess("unsettled", why)
     return roles
+
+
+def _about_people(survey: Survey, roles: Mapping[str, RoleGuess]) -> dict[str, str]:
+    """Tables whose rows are about some people, whoever the entity is, and what leads to these: none of it is ever copied."""
+    why: dict[str, str] = {}
+    keys = {words(key[0]) for name, key in survey.keys.items() if _names_its_people(survey, name, key, roles)}
+    for table in survey.reflection:
+        free = [column.name for column in table.columns if (column.name,) != survey.keys[table.name]]
+        named = [name for name in free if surely_names_person(name) or any(words(name)[-len(key) :] == key for key in keys)]
+        away = [link for link in survey.links_of(table.name) if not _says_who(link)]
+        if signs := [*named, *(link.label for link in away if _is_people(survey, link.target, roles))]:
+            why[table.name] = f"{signs[0]} says whom it is about"
+        elif is_written(table.name):
+            why[table.name] = "its name says that people wrote it, or did it"
+    queue = list(why)
+    while queue:
+        target = queue.pop(0)
+        for link in survey.links_to(target):
+            if link.table not in why and roles[target].role in ("public", "unsettled"):
+                why[link.table] = f"{link.label} leads to rows about people"
+                queue.append(link.table)
+    return why
+
+
+def _names_its_people(survey: Survey, table: str, key: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> bool:
+    """Whether the key of a table of people is called as hardly anything else is: then any column of that name is about them."""
+    people = roles[table].role == "entity" or (person_rank(table) is not None and _is_people(survey, table, roles))
+    return people and len(key) == 1 and words(key[0]) not in BARE
+
+
+def _is_people(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> bool:
+    """Made-up rows in place of people who are no staff."""
+    if roles[table].role not in ("pool", "owned") or is_staff(table) or any(map(_says_who, survey.links_to(table))):
+        return False
+    traits = personal_traits(c.name for c in survey.table(table).columns)
+    return person_rank(table) is not None or not all(map(is_contact, traits))
 
 
 def _is_keyed_by_people(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> bool:
@@ -243,16 +285,21 @@ def _is_keyed_by_people(survey: Survey, table: str, roles: Mapping[str, RoleGues
 
 
 def tables_below(survey: Survey, node: str) -> dict[str, str]:
-    """Every table with a path up to the entity: its rows are about somebody."""
+    """Every table with a path up to the entity: its rows are about somebody. Who made a row is not whom it is about."""
     why: dict[str, str] = {}
-    queue = [node]
+    queue, doers = [node], {link.target for link in survey.links if _says_who(link)} - {node}
     while queue:
         target = queue.pop(0)
         for link in survey.links_to(target):
-            if link.table != node and link.table not in why:
+            if link.table != node and link.table not in why and link.table not in doers:
                 why[link.table] = f"{', '.join(link.columns)} leads to {target}"
                 queue.append(link.table)
     return why
+
+
+def _says_who(link: Link) -> bool:
+    """Whether a reference says who did it."""
+    return any(map(names_staff, link.columns))
 
 
 def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
@@ -268,9 +315,9 @@ def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
 
 
 def _outside(survey: Survey, table: str, used: Link | None, private: set[str], entity: EntityGuess) -> RoleGuess:
-    if is_staff(table):
+    if is_staff(table) and not _joins(survey, table):
         return RoleGuess("pool", "its name says staff: fresh rows instead of real people")
-    if done := next((link.label for link in survey.links_to(table) if any(map(names_staff, link.columns))), None):
+    if done := next((link.label for link in survey.links_to(table) if _says_who(link)), None):
         return RoleGuess("pool", f"{done} says who did it: fresh rows instead of real people")
     # What tells its rows apart describes nobody: a `race_id` of races is none of a person's traits.
     traits = personal_traits(c.name for c in survey.table(table).columns if c.name not in survey.keys[table])
@@ -298,6 +345,12 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
     if used is not None:
         return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
     return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+def _joins(survey: Survey, table: str) -> bool:
+    """Whether rows only say what goes with what: a staff's groups are no staff."""
+    key = set(survey.keys[table])
+    return len(key) > 1 and key <= {name for link in survey.links_of(table) for name in link.columns}
 
 
 def _is_taught(survey: Survey, table: str) -> bool:

@@ -134,7 +134,11 @@ def is_staff(table: str) -> bool:
 def names_staff(column: str) -> bool:
     """A reference that says who did it: `performed_by`, `traite_par`."""
     parts = words(column.removesuffix("_id"))
-    return len(parts) > 1 and parts[-1] in _STAFF_LINKS
+    return (len(parts) > 1 and parts[-1] in _STAFF_LINKS) or (len(parts) == 1 and parts[0] in _DOERS)
+
+
+_DOERS = as_set("creator orderer modifier changer updater editor recorder approver enterer ersteller bearbeiter")
+"""Whole names of references that say who did it."""
 
 
 def is_held(table: str) -> bool:
@@ -157,6 +161,14 @@ _OTHERS = as_set(
 )
 
 
+def is_written(table: str) -> bool:
+    """Whether rows are what somebody wrote, or a record of what was done: notes, messages, a log."""
+    return bool(words(table)) and singular(words(table)[-1]) in _WRITTEN
+
+
+_WRITTEN = as_set("note comment message remark memo letter log audit notification email chat correspondence notiz nachricht")
+
+
 def is_once(table: str) -> bool:
     """What happens to a person once: `death`."""
     return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
@@ -171,9 +183,15 @@ def person_rank(table: str) -> int | None:
     parts = words(table.rpartition(".")[2])
     if not parts or is_staff(table) or is_vocabulary(table):
         return None
-    # The last word is the noun: `patient_notes` holds notes.
-    nouns = {stem(table), "".join(parts), parts[-1], singular(parts[-1])}
+    # The last word is the noun: `patient_notes` holds notes; `patient_data` holds patients.
+    nouns = {stem(table), "".join(parts)}
+    last = parts[-2] if len(parts) > 1 and parts[-1] in _WHAT_IS_KNOWN else parts[-1]
+    nouns |= {last, singular(last)}
     return next((rank for rank, word in enumerate((*PERSONS, *_RECORDS)) if word in nouns), None)
+
+
+_WHAT_IS_KNOWN = as_set("data info infos information detail details master demographic demographics profile profiles stammdaten")
+"""Words behind those that a table holds, one row each."""
 
 
 def describes_held(table: str, columns: Iterable[ReflectedColumn]) -> bool:
@@ -197,6 +215,11 @@ def names_person(column: str) -> bool:
     return of is not None and (
         of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
     )
+
+
+def surely_names_person(column: str) -> bool:
+    """The same, where the name means people and hardly anything else: a `user_id` may be whoever typed it in."""
+    return names_person(column) and (id_stem(column) or "".join(words(column))) not in _MAYBE
 
 
 _THEMSELVES = as_set(
@@ -342,7 +365,7 @@ def is_number_of(column: str) -> bool:
 
 _NAMING = as_set(
     "number nr iban creditcard debitcard account phone plate serial passport token hash username login mrn password "
-    "licence license"
+    "licence license identifier"
 )
 _NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
 """The same as a last word: a `reference_range` is none."""

@@ -26,6 +26,7 @@ _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
 _BEFORE_DAYS = ("on", "am", "since", "seit")
 """Last words of more: `paid_on`, `kunde_seit`."""
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
+_CLOCKED = {*_MOMENTS, "time", "ts", "dt", "moment", "clock", "hour"}
 
 Written = str | tuple[str, ...]
 Formats = Mapping[tuple[str, str], Written]
@@ -39,6 +40,8 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
     for table in reflection:
         columns = []
         for column in table.columns:
+            if column.kind == "datetime" and _is_day(column):
+                column = replace(column, kind="date")
             kind = _kind(column)
             if kind is not None:
                 short = column.max_length is not None and column.max_length < 10
@@ -48,6 +51,15 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
             columns.append(column)
         tables.append(replace(table, columns=tuple(columns)))
     return replace(reflection, tables=tuple(tables)), formats
+
+
+def _is_day(column: ReflectedColumn) -> bool:
+    """Whether what is stored as a moment is a day, by its name: a birth, and any date of pandas, which has no days."""
+    parts = words(column.name)
+    if not parts or {*parts} & _CLOCKED or parts[-1].endswith("time"):
+        return False
+    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    return is_birth(column.name) or (column.inferred and named)
 
 
 def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:

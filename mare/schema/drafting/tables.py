@@ -89,7 +89,11 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
         made = [draft_pool_column(column, survey.facts, names, unique=column.name in alone) for column in free]
         made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
-        return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
+        drafted = _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
+        own = [link for link in survey.links_of(table) if roles[link.target].role in ("entity", "private")]
+        lost = tuple(dict.fromkeys(name for link in own for name in link.columns if name not in survey.keys[table]))
+        said = tuple(Note(f"{link.label}: nothing made up is tied to somebody") for link in own)
+        return replace(drafted, ignored=(*drafted.ignored, *lost), ignored_notes=(*drafted.ignored_notes, *said))
     columns = draft_columns(survey, table, roles, None, None)
     if guess.role == "owned":
         return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it", "owned"),))

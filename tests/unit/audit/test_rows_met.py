@@ -56,6 +56,8 @@ def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
          ["31.12.2001", "2001-12-31", "-"] * 9, "unreadable", 9, 'format: ["%Y-%m-%d", "%d.%m.%Y"]'),
         ("{type: datetime, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001 04:30"] * 9, "unreadable", 9,
          'format: "%d.%m.%Y %H:%M"'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01}", ["31.12.01", "01.02.19"] * 9, "unreadable", 18, 'format: "%d.%m.%y"'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01}", ["31DEC2001"] * 9, "unreadable", 9, 'format: "%d%b%Y"'),
         ("{type: time}", ["4.30"] * 9, "unreadable", 9, 'format: "%H.%M"'),
         ("{type: category, values: [M, F]}", ["m", "f", "M"] * 9, "outside", 18, "case: ignore"),
         ("{type: category, values: [M, F]}", ["M ", "F"] * 9, "outside", 9, "trim: true"),

@@ -67,9 +67,12 @@ def test_a_group_that_cannot_carry_structure_is_measured_column_by_column() -> N
 
 
 def test_the_number_of_parents_follows_from_noise_and_signal_not_from_the_number_of_people() -> None:
-    """The same 4,000 people: at ε = 2 a cell of 500 is as large as its noise, at ε = 10⁶ one of 10⁷."""
+    """The same 4,000 people: at ε = 2 a cell of 500 is as large as its noise, at ε = 10⁶ one of 10⁷. Where noise is less than a
+    row, chance alone limits them, and that is what parents pay for."""
     few, many = (Evidence(4000.0, {}, noise) for noise in (1 / 500, 1e-7))
     assert (few.parents, many.parents) == (2, 6)
+    seen, hidden = (Evidence(600.0, {}, noise / 17_500, 17_500.0) for noise in (0.5, 1.5))
+    assert (seen.parents, hidden.parents) == (6, 3)
 
 
 def test_where_chance_hides_more_than_noise_columns_with_few_codes_come_first() -> None:
@@ -220,6 +223,28 @@ def test_what_a_column_may_look_at_of_earlier_rows(wish: str, seen: set[str]) ->
     task = Task("t.rows", Domain(("a", "b"), (2, 2)), Domain((*lags, "above"), (3, 3, 3, 3, 2)), {"looks_back": wish}, lags)
     candidates = Candidates(task, Settings.of(task), {})
     assert {axis.column for axis in candidates.allowed(candidates.alone("a"), [])} == seen
+
+
+def test_how_far_a_sequence_has_come_is_asked_last_but_by_what_takes_it_further() -> None:
+    """The sum of forty gaps that were drawn is not that of forty that were: what is drawn from it is drawn from wrong sums."""
+    rng, entities = np.random.default_rng(5), 6000
+    come, kind_before = rng.integers(0, 4, entities), rng.integers(0, 4, entities)
+    otherwise = np.where(rng.random(entities) < 0.7, kind_before, rng.integers(0, 4, entities))
+    kind = np.where(rng.random(entities) < 0.6, come, otherwise)
+    gap = np.where(rng.random(entities) < 0.6, come, rng.integers(0, 4, entities))
+    columns, history = Domain.of([("kind", 4), ("gap", 4)]), Domain.of([("kind[-1]", 5), ("come", 4)])
+    codes = {"kind": kind, "gap": gap, "come": come, "kind[-1]": kind_before}
+    arrays = {name: column.astype(np.uint8) for name, column in codes.items()}
+    order = np.zeros(entities, dtype=np.int64)
+    view = array_view(np.arange(entities), arrays, history.merge(columns), order=order, cap=1)
+    lags = {"kind[-1]": ("kind", 1)}
+    options = settle_options(PrivBayesModel(), {"first_rows": 0.0, "carry": 1.0})
+    wanted = {True: {"kind": ("kind[-1]", "come"), "gap": ("come",)}, False: {"kind": ("come", "kind[-1]"), "gap": ("come",)}}
+    for late, expected in wanted.items():
+        task = Task("visits.rows", columns, history, options, lags, adds_up={"come": "gap"} if late else {})
+        families = {family.column: family.parents for family in fit(view, task, 1e4)[0].families}
+        looked_at = {name: tuple(axis.column for axis in families[name] if axis.column in history) for name in families}
+        assert {name: looked_at[name][: len(parents)] for name, parents in expected.items()} == expected
 
 
 def test_what_tells_first_rows_from_others_is_no_reason_to_look_at_it() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from mare.domain import Codes
-from mare.errors import PlanError
+from mare.errors import PlanError, SinkError
 from mare.release import Release
 from mare.sampling import sample
 from tests.fitted_hospital import fitted_hospital
@@ -34,6 +37,17 @@ def test_no_entity_at_all_gives_empty_tables_with_their_columns() -> None:
 def test_a_negative_number_is_refused() -> None:
     with pytest.raises(PlanError, match="must be 0 or more"):
         frames(-1)
+
+
+@pytest.mark.parametrize("wish", [{"seed": "7"}, {"entities": 1.5}, {"entities": True}, {"threads": "two"}])
+def test_what_is_no_whole_number_is_refused_in_words(wish: dict[str, Any]) -> None:
+    with pytest.raises(PlanError, match="it must be a whole number"):
+        sample(fitted_hospital(), **wish)
+
+
+def test_a_connection_is_no_target_and_that_is_said() -> None:
+    with sqlite3.connect(":memory:") as connection, pytest.raises(SinkError, match="a Connection is no target"):
+        sample(fitted_hospital(), connection)  # type: ignore[arg-type]
 
 
 def test_keys_are_unique_and_references_hold() -> None:

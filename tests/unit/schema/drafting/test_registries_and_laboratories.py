@@ -240,3 +240,112 @@ def test_an_id_of_people_beside_declared_references_leads_nowhere_by_its_name_al
     )  # fmt: skip
     drawn = drafted(CUSTOMERS, BOUGHT, reviews, votes).tables["votes"]
     assert not {"customer_id", "order_id"} & set(drawn.references)
+
+
+# A clinic's own system: everybody is a person, staff too, and every table says who made a row.
+EVERYBODY = table(
+    "person", "person_id integer, gender string, birthdate date, creator integer?", key="person_id", refers={"creator": "users"}
+)
+LOGINS = table("users", "user_id integer, person_id integer, username string", key="user_id", refers={"person_id": "person"})
+MADE_BY = {"creator": "users"}
+TREATED = table(
+    "patient", "patient_id integer, creator integer, date_created datetime", key="patient_id",
+    refers={"patient_id": "person", **MADE_BY},
+)  # fmt: skip
+CONCEPTS = table("concept", "concept_id integer, short_name string, creator integer", key="concept_id", refers=MADE_BY)
+SEEN = table(
+    "encounter", "encounter_id integer, patient_id integer, encounter_datetime datetime, creator integer, changed_by integer?",
+    key="encounter_id", refers={"patient_id": "patient", **MADE_BY, "changed_by": "users"},
+)  # fmt: skip
+FOUND = table(
+    "obs",
+    "obs_id integer, person_id integer, concept_id integer, encounter_id integer?, obs_datetime datetime, "
+    "value_numeric number?, creator integer",
+    key="obs_id",
+    refers={"person_id": "person", "concept_id": "concept", "encounter_id": "encounter", **MADE_BY},
+)  # fmt: skip
+CLINIC = (EVERYBODY, LOGINS, TREATED, CONCEPTS, SEEN, FOUND)
+
+
+def test_who_made_a_row_is_not_whose_row_it_is() -> None:
+    schema = drafted(*CLINIC, facts=SIX_YEARS)
+    assert schema.entity == "person"
+    assert schema.tables["users"].pool is not None
+    assert schema.tables["users"].ignore_columns == ("person_id",)
+    assert schema.tables["concept"].public
+    parents = {name: schema.parent_name(name) for name in ("patient", "encounter", "obs")}
+    assert parents == {"patient": "person", "encounter": "patient", "obs": "person"}
+    assert schema.tables["encounter"].references["creator"].kind == "pool"
+
+
+@pytest.mark.parametrize("name", ["patient_data", "PatientInfo", "patient_master", "tbl_patient", "patients_demographics"])
+def test_a_table_of_the_data_of_patients_holds_patients(name: str) -> None:
+    people = table(name, "pid integer, fname string, DOB date", key="pid")
+    visits = table("visits", "id integer, pid integer, seen_on date", key="id", refers={"pid": name})
+    logins = table("users", "id integer, username string", key="id")
+    assert drafted(people, visits, logins).entity == name
+
+
+def test_a_table_with_an_id_of_patients_is_never_copied_though_nothing_leads_to_them() -> None:
+    orders = table("procedure_order", "order_id integer, patient_id integer, ordered_on date", key="order_id")
+    reports = table(
+        "report_code", "report_id integer, order_id integer, code string", key="report_id", refers={"order_id": "procedure_order"}
+    )
+    staff = table("clerks", "clerk_id integer, birth_date date", key="clerk_id")
+    worked = table(
+        "results",
+        "id integer, clerk_id integer, report_id integer",
+        key="id",
+        refers={"clerk_id": "clerks", "report_id": "report_code"},
+    )
+    schema = drafted(orders, reports, staff, worked, entity="clerks")
+    assert schema.tables["procedure_order"].ignore
+    assert schema.tables["report_code"].ignore
+
+
+def test_what_leads_to_made_up_people_is_never_copied() -> None:
+    people = table("patient_names", "pid integer, surname string, sex string, birth_date date", key="pid")
+    problems = table("lists", "id integer, pid integer, diagnosis string", key="id", refers={"pid": "patient_names"})
+    clerks = table("clerks", "clerk_id integer, sex string", key="clerk_id")
+    files = table(
+        "documents", "id integer, clerk_id integer, list_id integer, pid integer", key="id",
+        refers={"clerk_id": "clerks", "list_id": "lists", "pid": "patient_names"},
+    )  # fmt: skip
+    schema = drafted(people, problems, clerks, files, entity="clerks")
+    assert not schema.tables["lists"].public
+
+
+LISTS = table("lists", "id integer, pid integer, begdate date?", key="id", refers={"pid": "patient_data"})
+DATA = table("patient_data", "pid integer, sex string, DOB date", key="pid")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("events", "id integer, pc_pid string, pc_title string"), ("notes", "id integer, owner string, note string")],
+)
+def test_what_is_called_as_the_key_of_people_or_was_written_by_somebody_is_never_copied(name: str, columns: str) -> None:
+    seen = table("visits", "id integer, pid integer, other integer?", key="id", refers={"pid": "patient_data", "other": name})
+    schema = drafted(DATA, LISTS, table(name, columns, key="id"), seen)
+    assert schema.tables[name].ignore
+    # What leads there is an id that leads nowhere, and nothing is left to settle.
+    assert schema.tables["visits"].columns["other"].type in ("identifier", "integer")
+
+
+def test_what_joins_staff_with_something_is_no_pool_of_staff() -> None:
+    groups = table("therapy_groups", "group_id integer, name string", key="group_id")
+    users = table("users", "user_id integer, surname string", key="user_id")
+    joined = table(
+        "groups_counselors", "group_id integer, user_id integer", key="group_id+user_id",
+        refers={"group_id": "therapy_groups", "user_id": "users"},
+    )  # fmt: skip
+    visits = table(
+        "visits", "id integer, pid integer, made_by integer?, group_id integer?", key="id",
+        refers={"pid": "patient_data", "made_by": "users", "group_id": "therapy_groups"},
+    )  # fmt: skip
+    schema = drafted(DATA, groups, users, joined, visits)
+    assert schema.tables["groups_counselors"].ignore
+
+
+def test_an_identifier_is_no_list_of_values() -> None:
+    numbers = table("patient_numbers", "id integer, subject_id integer, identifier string", key="id", refers=TO_PATIENT)
+    assert drafted(PATIENTS, numbers).tables["patient_numbers"].columns["identifier"].type == "identifier"

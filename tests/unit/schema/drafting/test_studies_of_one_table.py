@@ -167,3 +167,16 @@ def test_a_row_begins_when_the_last_one_has_ended_where_none_was_seen_to_overlap
     columns = f"id integer, tstart {kind}, tstop {kind}, status integer"
     held = drafted(study(columns), peeks=looked(columns, tstart=Compared(apart="tstop")), facts=SIX_YEARS).tables["study"]
     assert held.columns["tstart"].after == "previous.tstop"  # type: ignore[union-attr]
+
+
+def test_days_of_a_frame_are_days_though_pandas_keeps_moments() -> None:
+    """A birth is a day wherever it is kept; what is stored as a moment in a database was meant as one."""
+    people = table(
+        "patients", "patient_id integer, born datetime, visit_date datetime, admitted datetime, birth_datetime datetime"
+    )
+    columns = drafted(people).tables["patients"].columns
+    kinds = {name: columns[name].type for name in ("born", "visit_date", "admitted", "birth_datetime")}
+    assert kinds == {"born": "date", "visit_date": "datetime", "admitted": "datetime", "birth_datetime": "datetime"}
+    frame = replace(people, columns=tuple(replace(column, inferred=True) for column in people.columns))
+    of_pandas = drafted(frame).tables["patients"].columns
+    assert (of_pandas["visit_date"].type, of_pandas["admitted"].type) == ("date", "datetime")
