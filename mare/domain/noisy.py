@@ -243,14 +243,17 @@ class ChildrenInCells:
 
 def in_agreement(settled: Table, deviation: float, cells: ChildrenInCells) -> Table:
     """A distribution of numbers of children that agrees with how many there are in cells: noise falls once on each of these, and
-    on every number of a table. Within a cell the numbers stay as they are to each other."""
+    on every number of a table. Within a cell the numbers stay as they are to each other. The mean stays, too: what noise adds to
+    a cell of many children is many rows."""
     codes = np.searchsorted(cells.starts, np.arange(len(settled)), side="right") - 1
     members = np.bincount(codes, minlength=len(cells.starts))
     own = np.bincount(codes, weights=settled, minlength=len(cells.starts))
-    sure, other = 1 / np.maximum(members * deviation**2, 1e-300), 1 / max(cells.deviation**2, 1e-300)
+    clear = np.flatnonzero(cells.fractions >= FAR * cells.deviation)
+    told = np.arange(len(own)) <= (clear[-1] if len(clear) else -1)
+    sure, other = 1 / np.maximum(members * deviation**2, 1e-300), told / max(cells.deviation**2, 1e-300)
     wanted = np.where(members > 0, (sure * own + other * cells.fractions) / (sure + other), 0.0)[codes]
     agreed = np.where(own[codes] > 0, wanted * settled / np.maximum(own[codes], 1e-300), wanted / np.maximum(members[codes], 1))
-    return np.asarray(agreed / agreed.sum()) if agreed.sum() > 0 else settled
+    return _tilted(agreed / agreed.sum(), float(settled @ np.arange(len(settled)))) if agreed.sum() > 0 else settled
 
 
 @dataclass(frozen=True, eq=False)
