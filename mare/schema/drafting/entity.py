@@ -287,7 +287,7 @@ def _is_keyed_by_people(survey: Survey, table: str, roles: Mapping[str, RoleGues
 def tables_below(survey: Survey, node: str) -> dict[str, str]:
     """Every table with a path up to the entity: its rows are about somebody. Who made a row is not whom it is about."""
     why: dict[str, str] = {}
-    queue, doers = [node], {link.target for link in survey.links if _says_who(link)} - {node}
+    queue, doers = [node], {link.target for link in survey.links if _says_who(link) and _may_do(survey, link.target)} - {node}
     while queue:
         target = queue.pop(0)
         for link in survey.links_to(target):
@@ -300,6 +300,13 @@ def tables_below(survey: Survey, node: str) -> dict[str, str]:
 def _says_who(link: Link) -> bool:
     """Whether a reference says who did it."""
     return any(map(names_staff, link.columns))
+
+
+def _may_do(survey: Survey, table: str) -> bool:
+    """Whether a table may hold those who did it: a bill is covered by a policy."""
+    described = survey.reflection.table(table)
+    traits = personal_traits(column.name for column in described.columns) if described is not None else ()
+    return is_staff(table) or person_rank(table) is not None or bool(traits)
 
 
 def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:

@@ -349,3 +349,11 @@ def test_what_joins_staff_with_something_is_no_pool_of_staff() -> None:
 def test_an_identifier_is_no_list_of_values() -> None:
     numbers = table("patient_numbers", "id integer, subject_id integer, identifier string", key="id", refers=TO_PATIENT)
     assert drafted(PATIENTS, numbers).tables["patient_numbers"].columns["identifier"].type == "identifier"
+
+
+def test_what_a_row_is_covered_by_is_nobody_who_made_it() -> None:
+    policies = table("policies", "id integer, subject_id integer, kind string", key="id", refers=TO_PATIENT)
+    bills = table(
+        "bills", "id integer, subject_id integer, covered_by integer?", key="id", refers={**TO_PATIENT, "covered_by": "policies"}
+    )
+    assert drafted(PATIENTS, policies, bills).parent_name("policies") == "patients"
