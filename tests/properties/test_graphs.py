@@ -25,7 +25,7 @@ def test_every_table_is_generated_after_what_it_needs(schema: Schema) -> None:
     order = dag.generation_order()
     assert sorted(order) == sorted(name for name, table in schema.tables.items() if not table.ignore)
     for edge in dag.edges:
-        if edge.kind not in UNORDERED and not dag.node(edge.before).virtual:
+        if edge.kind not in UNORDERED and not dag.node(edge.before).by_column:
             assert order.index(edge.before) < order.index(edge.after)
 
 
