@@ -24,6 +24,7 @@ from mare.schema.schema import ModelChoice, peeked_paths
 
 from .domains import GroupDomains, RowBound, group_bound, group_domains, measures_any_bins, row_bounds
 from .learning import needed, note_on_lists, open_domains, preview_learning, warn_of_learning
+from .least_budget import refuse_too_little
 from .plan import Plan, PlannedGroup, Warned, phase_shares
 from .preview import (
     assume_rows,
@@ -112,6 +113,7 @@ def _previewed(
     learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups]) or opened.weight > 0
     phases = phase_shares(sizes.entities, learns=learns, needed=needed(budget, opened, sizes.entities))
     seen = preview(groups, work, rows, budget, schema.allocation, phases, sizes.entities)
+    refuse_too_little(budget, seen, opened)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)

@@ -68,7 +68,7 @@ def prepare_noise(mechanism: Mechanism, scale: float, cells: int, *, exact: bool
     if not (isfinite(scale) and 0 < scale <= _LARGEST_SCALES[mechanism]):
         raise PrivacyError(
             f"the scale of the {mechanism} noise would be {scale:g}; it must be above 0 and at most "
-            f"{_LARGEST_SCALES[mechanism]:g}. Give this group a larger share, or lower its cap on rows per entity."
+            f"{_LARGEST_SCALES[mechanism]:g}. Spend more (a larger epsilon or share), or lower the cap on rows per entity."
         )
     # more noise is always allowed, and below this nothing but the time to draw it would change
     scale = max(scale, _SMALLEST_SCALE)
