@@ -11,11 +11,9 @@ from dataclasses import replace
 from math import ceil, log10
 
 from mare.errors import BudgetError, PlanError
-from mare.privacy.answers.clipping import FEWEST_BITS
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import learning_delta
-from mare.privacy.gaussian import LARGEST_SIGMA
-from mare.privacy.laplace import LARGEST_SCALE
+from mare.privacy.noise import FEWEST_BITS, largest_scale
 from mare.privacy.stable_keys import SMALLEST_DELTA, UNIT
 
 from .learning import STRANGERS, VALUES, OpenDomains
@@ -48,9 +46,8 @@ def refuse_too_little(budget: Budget, groups: Sequence[GroupPreview], opened: Op
 
 
 def _is_drawable(budget: Budget, groups: Sequence[GroupPreview], opened: OpenDomains) -> bool:
-    largest = LARGEST_SCALE if budget.pure else LARGEST_SIGMA
     try:
-        return all(scale <= largest for scale in _scales(budget, groups, opened))
+        return all(scale <= largest_scale(budget.pure) for scale in _scales(budget, groups, opened))
     except BudgetError:  # the noise is beyond what a float holds
         return False
 

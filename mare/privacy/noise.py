@@ -26,10 +26,17 @@ LARGEST_COUNT = 2**61
 
 _LARGEST_SCALES: dict[str, float] = {"discrete gaussian": LARGEST_SIGMA, "discrete laplace": LARGEST_SCALE}
 _SMALLEST_SCALE = 2.0**-10
+FEWEST_BITS = 8
+"""Where entities are scaled down, counts and their noise come in units of at least 2^-8 of a row (`answers.clipping`)."""
 
 _LARGEST_TABLE = 1 << 18
 _WORTHWHILE = 8
 """A table pays when it is at most this many times longer than the number of draws."""
+
+
+def largest_scale(pure: bool) -> float:
+    """The most noise that can be drawn under pure ε, or under (ε, δ)."""
+    return LARGEST_SCALE if pure else LARGEST_SIGMA
 
 
 @dataclass(frozen=True)

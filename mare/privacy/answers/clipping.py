@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
-from mare.privacy.gaussian import LARGEST_SIGMA
-from mare.privacy.laplace import LARGEST_SCALE
+from mare.privacy.noise import FEWEST_BITS, largest_scale
 from mare.privacy.till import Quote, Till
 
 Integers = NDArray[np.int64]
 
-MOST_BITS, FEWEST_BITS = 16, 8
+MOST_BITS = 16
 """Bits of a factor: fewer only where the noise, told in such small units, would be beyond its sampler."""
 
 
@@ -132,7 +131,7 @@ def _each(values: Integers, factor: Callable[[int], int]) -> Integers:
 
 def limit_and_quote(till: Till, clip: Clip, tables: int, share: float) -> tuple[Limit, Quote]:
     """The clip in as many bits as the noise can be drawn in, and its price."""
-    largest, bits = _largest_scale(till), MOST_BITS
+    largest, bits = largest_scale(till.pure), MOST_BITS
     while True:
         limit = Limit(min(float(clip.bound), float(till.view.max_rows_per_entity)), tables, till.pure, bits)
         if limit.most < 1:
@@ -150,13 +149,9 @@ def drawable_bounds(till: Till, clip: ChosenClip, tables: int, share: float) -> 
     """The candidates whose noise can be drawn for this share, which is public: a wide cap is no reason to refuse a small clip.
     The smallest is one whatever its noise: where not even that can be drawn the question is refused."""
     bounds = clip.bounds(till.view.max_rows_per_entity)
-    while len(bounds) > 1 and limit_and_quote(till, Clip(bounds[-1]), tables, share)[1].scale > _largest_scale(till):
+    while len(bounds) > 1 and limit_and_quote(till, Clip(bounds[-1]), tables, share)[1].scale > largest_scale(till.pure):
         bounds = bounds[:-1]
     return bounds
-
-
-def _largest_scale(till: Till) -> float:
-    return LARGEST_SCALE if till.pure else LARGEST_SIGMA
 
 
 def entity_weights(till: Till, limit: Limit, marginals: Sequence[Marginal], rows: Integers) -> Integers:
