@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -284,3 +285,19 @@ def test_peeked_types_say_how_messy_values_are_written(tmp_path: Path) -> None:
         "number", ",", ".", ("n/a",)
     )  # fmt: skip
     assert not columns["fee"].peeked  # programs write n/a: it tells of nobody
+
+
+def test_a_draft_as_json(tmp_path: Path) -> None:
+    done = mare("init", CHINOOK_FILE, *CHINOOK_FACTS, "--json", typed="")  # a terminal is asked for nothing
+    page = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "draft.yaml").write_text(page["schema"], encoding="utf-8")
+    assert load_document(tmp_path / "draft.yaml").schema.entity == page["entity"]["table"] == "Customer"
+    assert page["tables"]["Customer"] == "entity"
+    assert page["reviews"]
+    written = json.loads(mare("init", CHINOOK_FILE, "-o", tmp_path / "other.yaml", "--json").stdout)
+    assert "schema" not in written
+    assert written["output"] == str(tmp_path / "other.yaml")
+    like = json.loads(mare("init", CHINOOK_FILE, "--like", tmp_path / "draft.yaml", "--json").stdout)
+    assert "Customer:" in like["schema"]
+    assert "Customer" in like["tables"]
