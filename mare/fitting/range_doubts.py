@@ -1,5 +1,4 @@
-"""What noisy answers say against a range or a cap: that it is guessed, or that what lies on its ends may have lain beyond. Free to
-tell."""
+"""What noisy answers say against a range or a cap: that it is guessed, or that there was more beyond its ends. Free to tell."""
 
 from __future__ import annotations
 

@@ -301,3 +301,18 @@ def test_a_draft_as_json(tmp_path: Path) -> None:
     like = json.loads(mare("init", CHINOOK_FILE, "--like", tmp_path / "draft.yaml", "--json").stdout)
     assert "Customer:" in like["schema"]
     assert "Customer" in like["tables"]
+
+
+@pytest.mark.parametrize(("first", "told"), [(1, None), (5000, "none"), (260, "less than half")])
+def test_a_table_about_other_people_is_told_where_values_are_looked_at(tmp_path: Path, first: int, told: str | None) -> None:
+    (tmp_path / "patients.csv").write_text("\n".join(["patient_id,sex", *(f"{n},{'fm'[n % 2]}" for n in range(1, 401)), ""]))
+    labs = [f"{first + n},{n % 7 + 0.5}" for n in range(400)]
+    (tmp_path / "labs.csv").write_text("\n".join(["patient_id,value", *labs, ""]))
+    blind, done = mare("init", tmp_path), mare("init", tmp_path, "--peek-types", "--entity", "patients")
+    assert "of the rows of labs" not in blind.stdout + blind.stderr
+    assert (
+        "--read-rows" in blind.stderr.splitlines()[-1]
+    )  # no foreign key is declared: only the rows tell whether names are right
+    line = f"REVIEW: {told} of the rows of labs have a patient_id that stands in patients"
+    assert (line in done.stderr) == (told is not None), done.stderr
+    assert ("of the rows of labs" in done.stdout) == (told is not None)

@@ -86,7 +86,7 @@ def init(
             draft = make_draft(reflection, facts, entity)
         if peek or peek_types:
             draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek, quiet=as_json))
-    command = _next_command(draft.source, output)
+    command = _next_command(draft.source, output, reflection)
     text = write_draft(draft, command)
     _hand_over(text, output, private=bool(draft.peeked), as_json=as_json)
     if as_json:
@@ -177,8 +177,10 @@ def _is_schema(beginning: bytes) -> bool:
     return b"\0" not in beginning and any(line.startswith(b"mare:") for line in beginning.splitlines())
 
 
-def _next_command(source: str, output: Path | None) -> str:
-    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}"
+def _next_command(source: str, output: Path | None, reflection: Reflection) -> str:
+    """Where no foreign key is declared, names alone say what belongs together: whether it does, only the rows say."""
+    rows = "" if any(table.foreign_keys for table in reflection) else " --read-rows"
+    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}{rows}"
 
 
 def _cut(
@@ -197,9 +199,10 @@ def _cut(
         label = opened.label
     _hand_over(text, output, private=False, as_json=as_json)
     kept = [name for name, table in cut.tables.items() if isinstance(table, dict) and not table.get("ignore")]
+    command = _next_command(label, output, reflection)
     if as_json:
         page = {"output": str(output)} if output is not None else {"schema": text}
-        cut_away = {"tables": list(map(str, kept)), "cut": list(cut.summary), "next": _next_command(label, output)}
+        cut_away = {"tables": list(map(str, kept)), "cut": list(cut.summary), "next": command}
         print_json({**page, "source": label, "like": like, "read": reflection.what_was_read, **cut_away})
         return
     typer.echo(
@@ -208,7 +211,7 @@ def _cut(
     )
     for line in cut.summary:
         typer.echo(f"  {line}", err=True)
-    typer.echo(f"Next: {_next_command(label, output)}", err=True)
+    typer.echo(f"Next: {command}", err=True)
 
 
 def _summarise(draft: Draft, output: Path | None, command: str, like: str | None) -> None:
