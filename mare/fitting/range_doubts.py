@@ -54,7 +54,8 @@ def doubts_of_ends(where: str, column: OrdinalCodec | RelativeCodec, bins: Bins)
             yield Warned(
                 where,
                 f"about {share:.0%} of its rows lie exactly on `{field}` ({value})",
-                "What lies beyond is moved there. If that is not meant, widen the range, or list words for unknown (`specials`)",
+                f"What lies beyond is moved there. If that is not meant, write a wider `{field}:` of its own for the column (a "
+                "calendar's holds for those without), or list words for unknown (`specials`)",
             )
 
 
