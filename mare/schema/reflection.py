@@ -192,6 +192,8 @@ class LeftOut:
 
     name: str
     reason: str
+    remedy: str = ""
+    """What makes it usable, where something does."""
 
 
 _INFERRED = (

@@ -243,7 +243,7 @@ def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:
             {
                 "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of, "below": met.below,
                 "write": met.guess.write or None, "words": dict(met.guess.words),
-                "days": dict(met.guess.days),
+                "days": dict(met.guess.days), "serial": met.guess.serial,
             }
             for met in met_rows.met
         ],

@@ -117,7 +117,7 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
             "then draft again, or write fill: fake"
         )
     for left in survey.reflection.left_out:
-        yield Note(f"left out: {left.name}: {left.reason}")
+        yield Note(f"left out: {left.name}: {left.reason}{f'. {left.remedy}' if left.remedy else ''}")
     for table in survey.reflection:
         for check in table.unread_checks:
             yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
