@@ -261,6 +261,8 @@ class Compared:
     """Each value of these other columns has one of it, beside all rows that hold it: a name beside its code. Coarsest first."""
     own: bool = False
     """Several rows share a value, and no two people do: it names something of theirs (a stay, an order)."""
+    strangers: float = 0.0
+    """The part of the table's rows that lead to no row above, though they say to which."""
     rows: int | None = None
     """How many were looked at, where these are not all."""
 
