@@ -283,6 +283,8 @@ class Peek:
     """Whether a value stands in two rows. None: not looked at."""
     missing: bool | None = None
     """Whether a row has no value, or none that could be read. None: not looked at."""
+    unread: bool = False
+    """Whether some texts are neither read so nor words that are told: a few rows' own, or what has no day."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
     binary: bool = False
