@@ -117,7 +117,7 @@ class Learner:
                 denominator=UNIT,
                 listed=True,
             )
-            till.pay(query, replace(described_charge(query, named), histograms=1, delta=delta), quote.portion)
+            till.pay(query, replace(described_charge(query, named, 0.0), histograms=1, delta=delta), quote.portion)
             values, weights = canonical(weighed(self._column.keys(named, self._secret("stable keys")), named))
             texts, released = till.release(
                 query, [identifiers(values), weights], lambda: self._drawn(values, weights, noise, threshold, most)

@@ -173,8 +173,9 @@ def described_query(
     )
 
 
-def described_charge(query: Query, cells: int, total_variation: float = 0.0) -> Charge:
-    """The payment as the ledger keeps it, in rows: dividing by a power of two loses nothing."""
+def described_charge(query: Query, cells: int, total_variation: float) -> Charge:
+    """The payment as the ledger keeps it, in rows: dividing by a power of two loses nothing. ``total_variation`` is how far its
+    noise may be off; 0 only where it is exact."""
     return Charge(
         what=query.what,
         view=query.view,

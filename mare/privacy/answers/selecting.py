@@ -71,7 +71,7 @@ def answer_select(
     marginals = cross_tabs(judged)
     what = f"choice among {named(judged)}"
     query = described_choice(till, quote, what, marginals, unit=UNIT, public=fingerprint(judged, taken_off))
-    till.pay(query, described_charge(query, len(judged)), quote.portion)
+    till.pay(query, described_charge(query, len(judged), 0.0), quote.portion)
     index = released_choice(till, query, quote, exact_scores(till, judged, weighting) - taken_off)
     return Selected(index, candidates[index], quote.choice.rule, quote.scale / UNIT, quote.sensitivity / UNIT, quote.cost)
 
