@@ -219,7 +219,7 @@ def _tail(noisy: Table, last: int, beyond: Places, deviation: float) -> Table:
 
 def _geometric(noisy: Table, used: Places, slowest: float = 1.0) -> Table:
     """a·r^k for these cells, by least squares: a is given by r, and r is looked for on a grid."""
-    shapes = _RATIOS[_RATIOS <= slowest + 1e-9, None] ** (used - used[0])[None, :]
+    shapes = _RATIOS[slowest + 1e-9 >= _RATIOS, None] ** (used - used[0])[None, :]
     height = np.maximum((shapes @ noisy[used]) / (shapes**2).sum(axis=1), 0.0)
     return _nearest(noisy[used], height[:, None] * shapes)
 
