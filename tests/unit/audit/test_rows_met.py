@@ -202,7 +202,8 @@ tables:
         "at": ("outside", 3),
     }
     lines = list(met_lines(found, schema))
-    assert "  p.due: 2 of 3 are outside `after`, `within`, `calendar`" in lines
+    wider = "they would be moved into it: if they are meant, write within:, min:, max: of its own for it, wider"
+    assert f"  p.due: 2 of 3 are outside `after`, `within`, `calendar`; {wider}" in lines
     notes: list[LocalNotes] = []
     mare.fit(mare.plan(schema, mare.Budget(2)), source, unsafe_seed=1, notes=notes.append)
     told = list(left_out_lines(notes[0], schema))
