@@ -233,9 +233,7 @@ def _wider(met: Met, column: AnyColumn | None, schema: Schema) -> str:
     if column.anchors:
         bounded = "`calendar`" in domain_fields(column, schema.calendar)
         ends = [f"{field}:" for field in ("within", *(("min", "max") if bounded else ())) if getattr(column, field, None)]
-    return (
-        f"; they would be moved into it: if they are meant, write {', '.join(ends)} of its own for it, wider" if ends else ""
-    )
+    return f"; they would be moved into it: if they are meant, write {', '.join(ends)} of its own for it, wider" if ends else ""
 
 
 def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:
