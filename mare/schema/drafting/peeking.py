@@ -113,7 +113,7 @@ def with_peeks(
     return filled, kind
 
 
-UNREAD = review("words that hardly any row holds are read as NULL; one that means something: specials: […]")
+UNREAD = review("what is not written so, in some rows, is read as NULL; a word that means something: specials: […]")
 """In place of the words, which may be somebody's."""
 
 

@@ -168,7 +168,7 @@ def test_a_header_that_was_pasted_in_once_more_is_no_value() -> None:
 def test_that_some_words_are_read_as_null_is_asked_about(unread: bool) -> None:
     value = Peek(kind="number", repeats=True, reading={"decimal": ","}, unread=unread)
     page = draft(reflect(FEED), NOTHING_KNOWN, None, looked_at("feed", FED, Wert=value))
-    assert ("words that hardly any row holds are read as NULL" in page) is unread
+    assert ("what is not written so, in some rows, is read as NULL" in page) is unread
 
 
 RECORDS = table(
