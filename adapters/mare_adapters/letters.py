@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -74,8 +74,10 @@ def spelled(value: object) -> str:
         return str(int(number)) if number.is_integer() and -_BEYOND <= number < _BEYOND else repr(number)
     if isinstance(value, np.ndarray) and not value.ndim:
         return spelled(value.item())
-    if isinstance(value, list | np.ndarray):  # a list is one only where a column holds nothing else; a None in it makes floats
+    if isinstance(value, list | tuple | np.ndarray):  # a list only where a column holds nothing else; a None in it makes floats
         return f"[{', '.join(map(_element, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_element(name)}: {_element(held)}' for name, held in value.items())}}}"
     if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
         return spelled(value.real)
     if isinstance(value, Decimal) and value.is_finite():
@@ -105,6 +107,8 @@ def _element(value: object) -> str:
 
     if isinstance(value, str):
         return repr(value)
+    if isinstance(value, date) and not isinstance(value, datetime):  # an array of pandas' knows moments alone
+        return f"{value} 00:00:00"
     missing = pd.api.types.is_scalar(value) and pd.isna(value)  # type: ignore[call-overload]
     return "None" if missing else spelled(value)
 

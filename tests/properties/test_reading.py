@@ -146,6 +146,13 @@ def test_no_value_of_another_row_changes_how_a_row_of_a_frame_is_staged(values: 
         pd.Series([[1], [2, 3]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
         pd.Series([[1], [2, None], []], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
         pd.Series([[["a"], ["b", None]]], dtype=pd.ArrowDtype(pa.list_(pa.list_(pa.string())))),
+        pd.Series(
+            [{"a": 1, "b": [1]}, {"a": None, "b": [None]}],
+            dtype=pd.ArrowDtype(pa.struct({"a": pa.int64(), "b": pa.list_(pa.int64())})),
+        ),
+        pd.Series([[("a", 1)], [("b", None)]], dtype=pd.ArrowDtype(pa.map_(pa.string(), pa.int64()))),
+        pd.Series([[date(2001, 2, 3)], [None]], dtype=pd.ArrowDtype(pa.list_(pa.date32()))),
+        pd.Series([Decimal("1E+5")], dtype=pd.ArrowDtype(pa.decimal128(5, -3))),
         pd.Series(["a", "\uef80", "\uefff\xff"], dtype=pd.ArrowDtype(pa.large_string())),
         pd.Series(["\uef80"], dtype="string[python]"),
         pd.Series(np.array([2**45, -(2**45), 5], dtype="timedelta64[s]")),

@@ -122,6 +122,8 @@ def _natural(array: pa.Array) -> pa.Array:
             return pc.floor(pc.divide(ticks.cast(pa.decimal128(19, 0)), pa.scalar(1000))).cast(pa.int64()).cast(wanted)
         if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
             array = pc.floor_temporal(array, unit="microsecond")
+        if pa.types.is_decimal(array.type) and array.type.scale < 0:
+            return spelled_values(_values(array))  # no database knows such
         return array if pa.types.is_decimal(array.type) and array.type.bit_width <= 128 else pc.cast(array, wanted)
     except pa.ArrowException:
         return spelled_values(_values(array))
