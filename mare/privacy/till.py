@@ -141,7 +141,7 @@ class Till:
         if not self.view.largest_entity() <= self.view.max_rows_per_entity:
             raise PrivacyError(
                 f"{self.where}: the cap does not hold. An entity has more rows than the {self.view.max_rows_per_entity} that "
-                "truncation promised. Nothing was charged. This is a bug in mare or in a stage: please report it."
+                "truncation promised. This is a bug in mare or in a stage: please report it."
             )
 
 
@@ -198,7 +198,7 @@ def portion_of(share: float, whole: Fraction, left: Fraction, where: str) -> Fra
     wanted = Fraction(share) * whole
     if wanted > left + whole * _SLACK or left <= 0:
         raise BudgetError(
-            f"{where}: {float(share):.4%} of the budget was asked and {float(left / whole):.4%} is left. Nothing was charged. "
+            f"{where}: {float(share):.4%} of the budget was asked and {float(left / whole):.4%} is left. "
             "Ask for smaller shares: they must add up to at most 1."
         )
     return min(wanted, left)

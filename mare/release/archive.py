@@ -217,7 +217,7 @@ _COLUMN = (
 )  # fmt: skip
 _TABLE = (
     "name", "columns", "key", "foreign_keys", "indexes", "uniques", "orders", "unread_checks", "comment", "names", "checks",
-    "special_indexes", "computed", "left_out", "verbatim", "namespace", "dialect",
+    "special_indexes", "computed", "left_out", "unmade", "verbatim", "namespace", "dialect",
 )  # fmt: skip
 """What is stored of a table and its columns. The rest is how a source is read, or of a draft."""
 

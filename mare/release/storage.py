@@ -50,6 +50,7 @@ def left_tables(schema: Schema, reflection: Reflection, *, scripted: bool = Fals
     return (
         *([f"the schema leaves out {', '.join(tables)}"] if tables else ()),
         *([f"views: {', '.join(views)}; --ddl FILE writes them"] if views and not scripted else ()),
+        *(f"{left.name}: {left.reason}" for left in reflection.left_out if left.name not in views),
     )
 
 
@@ -81,6 +82,8 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     left_out = {c.name for c in map(source.column, described.ignore_columns) if c is not None}
     columns = tuple(replace(_plain(c, c.nullable), kind=_public_kind(c)) for c in source.columns)
     kept = {c.name for c in columns} - left_out
+    unwritten = _unwritten(source, kept)
+    there = kept | {column.name for _, column in unwritten}
     key = tuple(c.name for c in map(source.column, described.key or source.key) if c is not None)
     publics = {other for other, table in schema.tables.items() if table.public and not table.ignore}
     foreign = tuple(f for f in source.foreign_keys if f.table in publics and set(f.columns) <= kept)
@@ -91,11 +94,11 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         key=key if set(key) <= kept else (),
         foreign_keys=foreign,
         uniques=tuple(u for u in source.uniques if set(u) <= kept),
-        indexes=tuple(i for i in source.indexes if set(i) <= kept),
-        special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= kept),
-        computed=_unwritten(source, kept),
+        indexes=tuple(i for i in source.indexes if set(i) <= there),
+        special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= there),
+        computed=unwritten,
         orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
-        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
+        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, kept, foreign)),
         verbatim=True,
     )
 
@@ -120,7 +123,9 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     missing = [logical for logical in filled if logical not in stored]
     if missing:
         held = ", ".join(c.name for c in source.columns)
-        raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}. {CUT_DOWN}.")
+        lost = {f"{source.name}.{column}" for column in missing}
+        why = "".join(f" {left.name}: {left.reason}. {left.remedy}." for left in reflection.left_out if left.name in lost)
+        raise SourceError(f"table {name!r} has no column {', '.join(missing)}.{why} It has: {held}. {CUT_DOWN}.")
     order = [c.name for c in source.columns]
     bound, unbound = _bound_columns(schema, name, filled, stored)
     columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))
@@ -128,6 +133,8 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     uniques, repeated = _held_uniques(schema, name, source, filled, stored)
     foreign = tuple(_as_declared(key, source) for key in _foreign_keys(schema, reflection, name, stored))
     kept = {column.name for column in stored.values()}
+    unwritten = _unwritten(source, kept)
+    there = kept | {column.name for _, column in unwritten}
     return replace(
         source,
         name=name,
@@ -136,12 +143,12 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         foreign_keys=foreign,
         # What the schema calls unique is kept so, also where the source does not say it.
         uniques=_with_own(uniques, [_names(stored, names) for names in schema.tables[name].unique]),
-        indexes=tuple(index for index in source.indexes if set(index) <= kept),
-        special_indexes=tuple(index for index in source.special_indexes if set(index.columns) <= kept),
-        computed=tuple((place, column) for place, column in _unwritten(source, kept) if column.name not in kept),
+        indexes=tuple(index for index in source.indexes if set(index) <= there),
+        special_indexes=tuple(index for index in source.special_indexes if set(index.columns) <= there),
+        computed=tuple((place, column) for place, column in unwritten if column.name not in kept),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
-        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
+        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, kept, foreign)),
     )
 
 
@@ -166,9 +173,14 @@ def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str
     left = sorted(c.name for c in source.columns if c.name not in kept and not _is_unwritten(source, c, kept))
     if left:
         yield f"the schema leaves out {', '.join(left)}"
-    for index in source.special_indexes:
-        if not set(index.columns) <= set(kept):
-            yield f"INDEX {index.name} {index.definition}: the schema leaves out a column of it"
+
+
+def _left_indexes(source: ReflectedTable, kept: Collection[str], there: Collection[str]) -> Iterator[str]:
+    """The source's indexes and uniques over columns that are not made; a unique, over what nobody writes either."""
+    lost = [("INDEX", f"{i.name} {i.definition}") for i in source.special_indexes if not set(i.columns) <= set(there)]
+    for word, listed, made in (("INDEX", source.indexes, there), ("UNIQUE", source.uniques, kept)):
+        lost += [(word, f"{source.name_of(i)} ({', '.join(i)})".strip()) for i in listed if not set(i) <= set(made)]
+    yield from (f"{word} {text}: the schema leaves out a column of it" for word, text in lost)
 
 
 def _left_keys(source: ReflectedTable, kept: Collection[str], made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
@@ -181,11 +193,16 @@ def _left_keys(source: ReflectedTable, kept: Collection[str], made: Sequence[Ref
 
 
 def _as_declared(key: ReflectedForeignKey, source: ReflectedTable) -> ReflectedForeignKey:
-    """A foreign key with the name and the actions that the source gives it."""
+    """A foreign key with the name and the actions that the source gives it. One that the schema alone knows holds in the rows: a
+    database without it lets an application insert what breaks it, and so does its twin."""
     for own in source.foreign_keys:
         if set(own.columns) == set(key.columns) and own.table.casefold() == key.table.casefold():
             return replace(key, name=own.name, actions=own.actions)
-    return key
+    return replace(key, declared=source.dialect not in _DATABASES)
+
+
+_DATABASES = frozenset({"postgresql", "mysql", "sqlite", "duckdb"})
+"""What would declare a foreign key that it wants held."""
 
 
 def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

@@ -107,6 +107,8 @@ class ReflectedForeignKey:
     name: str | None = None
     actions: tuple[str, ...] = ()
     """What it does, and when it is checked: ON DELETE CASCADE, DEFERRABLE, in the words that all engines share."""
+    declared: bool = True
+    """Of a table that comes out: whether the target is told, or its source does not say so either."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ class ReflectedTable:
     columns stand before each."""
     left_out: tuple[str, ...] = ()
     """Of a table that comes out: what the source has there and it has not, because of the schema. In words."""
+    unmade: tuple[str, ...] = ()
+    """What the source has there and no target gets: how rows are stored, rights, comments on indexes. In words."""
     verbatim: bool = False
     """Of a table that comes out: whether its rows are the source's own, so that each value fits its stored type."""
     namespace: str = ""
@@ -192,6 +196,8 @@ class LeftOut:
 
     name: str
     reason: str
+    remedy: str = ""
+    """What makes it usable, where something does."""
 
 
 _INFERRED = (
@@ -261,6 +267,8 @@ class Compared:
     """Each value of these other columns has one of it, beside all rows that hold it: a name beside its code. Coarsest first."""
     own: bool = False
     """Several rows share a value, and no two people do: it names something of theirs (a stay, an order)."""
+    strangers: float = 0.0
+    """The part of the table's rows that lead to no row above, though they say to which."""
     rows: int | None = None
     """How many were looked at, where these are not all."""
 

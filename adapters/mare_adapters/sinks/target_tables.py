@@ -71,11 +71,18 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
         notes += [f"{table.name}: {text}" for text in table.left_out]
         table = _definitions(table, limits, notes)
-        kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
+        kept = [foreign for foreign in table.foreign_keys if foreign.declared and _declarable(table, foreign, by_name, notes)]
         orders = [order for order in table.orders if _of_one_kind(table, order.before, order.after, notes)]
         columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
         uniques = tuple(unique for unique in dict.fromkeys(table.uniques) if set(unique) != set(table.key))
-        plain = tuple(index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques))
+        there = {column.name for column in (*table.columns, *(column for _, column in table.computed))}
+        wanted_indexes = [index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques)]
+        plain = tuple(index for index in wanted_indexes if set(index) <= there)
+        notes += [
+            f"{table.name}: INDEX {table.name_of(i)} ({', '.join(i)}) was left out: a column of it is not made"
+            for i in wanted_indexes
+            if i not in plain
+        ]
         kept = [replace(foreign, actions=_possible(table, foreign, limits, notes)) for foreign in kept]
         about += [table.name] * (len(notes) - len(about))
         laid.append(
@@ -88,6 +95,7 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
     """The table with the defaults, generated columns, indexes and comments that the target can be given, and the columns that the
     schema leaves out, where the target has words for their types; told either way."""
     own = bool(limits.dialect) and table.dialect == limits.dialect
+    notes += [f"{table.name}: {text}" for text in table.unmade if own]
     untold = [column for _, column in table.computed if not column.expression]
     given = {c.name for c in untold if own and default_words(c, table, limits.dialect, limits.booleans) is not None}
     empty = {c.name for c in untold if own and c.nullable} - given
@@ -116,7 +124,8 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
     columns = [_defined(table, column, limits, notes) for column in table.columns if column.name not in made]
     special = []
     for index in table.special_indexes:
-        if own and is_harmless(index.definition, held, limits.dialect) and index.kind in ("", "FULLTEXT", "SPATIAL"):
+        usable = own and index.kind in ("", "FULLTEXT", "SPATIAL") and lost.isdisjoint(index.columns)
+        if usable and is_harmless(index.definition, held, limits.dialect):
             special.append(index)
         else:
             notes.append(f"{table.name}: INDEX {index.name} {index.definition} was left out: {_why(own, limits)}")

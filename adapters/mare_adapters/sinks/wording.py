@@ -54,6 +54,7 @@ _WORDS = _FUNCTIONS | frozenset(_UNCALLED.split())
 _SIGNS = frozenset(_SIGNED.split())
 _TEXT = re.compile(r"'(?:[^'\\]|'')*'")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
+_BITS = re.compile(r"b'[01]+'")
 _NOW = re.compile(r"(?:now|current_timestamp|localtimestamp|transaction_timestamp|getdate)(?:\(\d?\))?", re.IGNORECASE)
 _TODAY = re.compile(r"(?:current_date|curdate|today)(?:\(\))?|\(?(?:now\(\)|'now'(?:::text)?)\)?::date", re.IGNORECASE)
 _DAY = re.compile(r"'\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?'")
@@ -114,7 +115,7 @@ def default_words(column: ReflectedColumn, table: ReflectedTable, dialect: str, 
     default = column.default
     if default is None:
         return None
-    if table.dialect == dialect and is_harmless(default, (), dialect):
+    if table.dialect == dialect and (is_harmless(default, (), dialect) or _BITS.fullmatch(default)):
         return default
     if default.lower() in ("true", "false"):
         return booleans[default.lower() == "true"]
@@ -133,7 +134,7 @@ def default_words(column: ReflectedColumn, table: ReflectedTable, dialect: str, 
 
 def is_constant(text: str) -> bool:
     """A number or a text, which every engine takes as a default without brackets."""
-    return bool(_TEXT.fullmatch(text) or _NUMBER.fullmatch(text)) or text.lower() in ("true", "false", "null")
+    return any(pattern.fullmatch(text) for pattern in (_TEXT, _NUMBER, _BITS)) or text.lower() in ("true", "false", "null")
 
 
 _INT64_DIGITS = 18

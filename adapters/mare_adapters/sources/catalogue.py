@@ -114,6 +114,7 @@ def reflect_tables(
                 names=_names(keys[at], uniques.get(at, []), usual),
                 special_indexes=own,
                 unread_checks=(*unkept, *_unworded(usual)),
+                unmade=tuple(_repeated(keys[at], uniques.get(at, []), usual)),
             )
     return [tables[table.schema, table.name] for table in stored]
 
@@ -218,6 +219,17 @@ def _names(
     named |= {tuple(unique["column_names"]): str(unique["name"] or "") for unique in uniques}
     named |= {tuple(key["constrained_columns"]): str(key["name"] or "")}
     return tuple(sorted((columns, name) for columns, name in named.items() if name))
+
+
+def _repeated(
+    key: ReflectedPrimaryKeyConstraint, uniques: Sequence[ReflectedUniqueConstraint], indexes: Sequence[SqlIndex]
+) -> Iterator[str]:
+    """Indexes over the columns of a key or of another index: one is made of each."""
+    made = {name for _, name in _names(key, uniques, indexes)}
+    for index in indexes:
+        if not is_special(index) and str(index["name"]) not in made and "duplicates_constraint" not in index:
+            columns = ", ".join(map(str, index["column_names"]))
+            yield f"INDEX {index['name']} ({columns}) is not made: a key or another index is over the same columns"
 
 
 def _options(declared: ReflectedUniqueConstraint | SqlIndex, ending: str) -> list[object]:

@@ -65,9 +65,7 @@ def answer_select(
     judged = judge(till, candidates, weighting)
     taken_off = in_units(np.zeros(len(judged)) if penalties is None else penalties, f"{till.where}, penalties")
     if taken_off.shape != (len(judged),):
-        raise PrivacyError(
-            f"{till.where}: {taken_off.size} penalties were given for {len(judged)} candidates. Nothing was charged."
-        )
+        raise PrivacyError(f"{till.where}: {taken_off.size} penalties were given for {len(judged)} candidates.")
     quote = quote_choice(till, max(entry.sensitivity for entry in judged), share)
     till.assert_cap()
     marginals = cross_tabs(judged)

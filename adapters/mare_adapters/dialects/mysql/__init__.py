@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +26,8 @@ from mare_adapters.sources.catalogue import Catalogue, KindOf, StoredTable, left
 from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.sql import named_checks
 from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
+
+from .unmade import unmade
 
 if TYPE_CHECKING:
     from mare_adapters.locations import SqlLocation
@@ -177,7 +179,7 @@ _EXACT_DIGITS = 38
 
 _TABLES = "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME"
 _COLUMNS = """
-SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME, PRIVILEGES
+SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME, PRIVILEGES, COLUMN_DEFAULT
   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()
 """
 _INDEXES = """
@@ -209,7 +211,12 @@ def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf
     words: dict[str, dict[str, str]] = defaultdict(dict)
     collations: dict[str, dict[str, str]] = defaultdict(dict)
     hidden: set[str] = set()
-    for name, column, words_of_type, collation, privileges in connection.exec_driver_sql(_COLUMNS):
+    defaults: dict[str, dict[str, str]] = defaultdict(dict)
+    mariadb = getattr(connection.dialect, "is_mariadb", False)
+    for name, column, words_of_type, collation, privileges, default in connection.exec_driver_sql(_COLUMNS):
+        # SQLAlchemy loses that of bits, and of what is INVISIBLE; MySQL's catalogue does not tell a text from an expression.
+        if default and default != "NULL" and (mariadb or default.startswith("b'")):
+            defaults[name][column] = default
         words[name][column] = words_of_type + _exactness(words_of_type, collation or "")
         collations[name][column] = collation or ""
         if "select" not in privileges.lower():
@@ -226,17 +233,31 @@ def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf
             left_out.append(LeftOut(name, "no right to read all of its columns"))
         else:
             stored.append(StoredTable(name, None, name))
-    mariadb = getattr(connection.dialect, "is_mariadb", False)
     checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, stored)
     computed = {} if mariadb else _computed_indexes(connection)
     tables = []
     for table in reflect_tables(inspector, stored, own_kind, computed, _special_indexes(connection)):
         uniques = [text for text in computed.get(table.name, {}).values() if text]
-        columns = [replace(column, collation=_collation(column, collations[table.name])) for column in table.columns]
+        columns = [
+            replace(
+                column,
+                collation=_collation(column, collations[table.name]),
+                default=column.default or defaults[table.name].get(column.name),
+            )
+            for column in table.columns
+        ]
         table = replace(table, columns=tuple(columns), unread_checks=(*table.unread_checks, *uniques))
         tables.append(_in_own_words(table, words[table.name], checks.get(table.name, [])))
+    lost = unmade(connection, {table.name: _index_names(table, computed.get(table.name, {})) for table in tables})
+    tables = [replace(table, unmade=(*table.unmade, *filter(None, [lost.get(table.name)]))) for table in tables]
     left_out += left_out_references(inspector, stored)
     return Catalogue(tables, stored, left_out)
+
+
+def _index_names(table: ReflectedTable, computed: Mapping[str, str]) -> list[str]:
+    """The indexes that are made, or told already: `ReflectedTable.unmade` begins with INDEX and the name."""
+    told = [*(text.split()[1] for text in table.unmade), *(name for name, unique in computed.items() if unique)]
+    return [*(name for _, name in table.names), *(index.name for index in table.special_indexes), *told]
 
 
 def _collation(column: ReflectedColumn, collations: dict[str, str]) -> str:

@@ -141,6 +141,8 @@ def _unchecked(column: ReflectedColumn, table: ReflectedTable, wording: Wording)
     """Without what the type says already, and on what counts by itself the servers take no check."""
     if wording.counts(column, table):
         return replace(column, values=None, min=None, max=None)
+    if column.sql_type.startswith("bit("):
+        return replace(column, min=None, max=None)
     return replace(column, min=None) if column.min == 0 and "unsigned" in wording.type_of(column, table).lower() else column
 
 

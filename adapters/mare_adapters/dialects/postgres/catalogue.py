@@ -33,6 +33,8 @@ from mare_adapters.sources.checks import apply_checks, apply_domain
 from mare_adapters.sources.sql import bare_name
 from mare_adapters.sources.table_source import EXACT
 
+from .unmade import unmade
+
 CITEXT = "citext"
 
 
@@ -145,6 +147,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
         if not _USUAL_INDEX.fullmatch(definition):
             special[schema, name].append(ReflectedIndex(index, _unqualified(definition, schema), columns=tuple(parts)))
     steps = {(schema, name): int(step) for schema, name, step in connection.exec_driver_sql(_STEPS)}
+    lost = unmade(connection)
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
         columns = facts[str(at.schema), at.name]
@@ -152,6 +155,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
             table,
             columns=tuple(_own_words(column, str(at.schema), columns[column.name]) for column in table.columns),
             unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]),
+            unmade=(*table.unmade, *lost.get((str(at.schema), at.name), ())),
         )
         table = _with_domains(table, inspector, at, domains)
         table = replace(

@@ -45,8 +45,9 @@ def settle_domains(
     """Domains that the target can have; a column of any other is of the type under it. Changes nothing."""
     statements: dict[str, list[str]] = {}
     refused: dict[str, str] = {}
-    holding = [(c.domain.name, c.nullable) for table in tables for c in table.columns if c.domain is not None]
-    for column in (column for table in tables for column in table.columns):
+    columns = [column for table in tables for column in (*table.columns, *(c for _, c in table.computed))]
+    holding = [(c.domain.name, c.nullable) for c in columns if c.domain is not None]
+    for column in columns:
         domain = column.domain
         if domain is None or domain.name in statements or domain.name in refused:
             continue
@@ -66,14 +67,12 @@ def settle_domains(
             statements[domain.name] = [f"DROP DOMAIN {name}", *create]
         else:
             refused[domain.name] = "the target has one of that name"
+
+    def typed(column: ReflectedColumn) -> ReflectedColumn:
+        return replace(column, domain=None) if column.domain is not None and column.domain.name in refused else column
+
     made = tuple(
-        replace(
-            table,
-            columns=tuple(
-                replace(c, domain=None) if c.domain is not None and c.domain.name in refused else c for c in table.columns
-            ),
-        )
-        for table in tables
+        replace(t, columns=tuple(map(typed, t.columns)), computed=tuple((at, typed(c)) for at, c in t.computed)) for t in tables
     )
     notes = [f"the domain {name} was not made: {why}" for name, why in refused.items()]
     return Domains(made, tuple(text for texts in statements.values() for text in texts), tuple(notes))
@@ -104,11 +103,13 @@ def lost_names(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) ->
 def counts(column: ReflectedColumn, table: ReflectedTable) -> str:
     """An identity, or the next of a sequence."""
     counter = column.counter
-    if counter is None or (column.nullable and column.name not in table.key):
+    if counter is None:
         return ""
     if counter.way == "sequence":
         name = _WORDING.constant(_WORDING.name(sequence_of(column, table)))
         return f" DEFAULT pg_catalog.nextval({name}::pg_catalog.regclass)"
+    if column.nullable and column.name not in table.key:  # an identity takes no NULL
+        return ""
     always = "ALWAYS" if counter.way == "always" else "BY DEFAULT"
     step = f" (INCREMENT BY {counter.step})" if counter.step > 1 else ""
     return f" GENERATED {always} AS IDENTITY{step}"
@@ -128,7 +129,10 @@ def sequences(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> 
             if counter is not None and counter.way == "sequence":
                 name = sequence_of(column, table)
                 if free(name):
-                    statements[name] = f"CREATE SEQUENCE {_WORDING.name(name)} INCREMENT BY {max(counter.step, 1)}"
+                    # As `serial` makes it; what several columns share counts for the widest.
+                    own = column.sql_type in ("smallint", "integer") and name not in statements
+                    kind = f" AS {column.sql_type}" if own else ""
+                    statements[name] = f"CREATE SEQUENCE {_WORDING.name(name)}{kind} INCREMENT BY {max(counter.step, 1)}"
                 else:
                     counter = replace(counter, way="by default", sequence="")
             columns.append(replace(column, counter=counter))

@@ -66,6 +66,16 @@ _KINDS = {
 _UNSURE = "Where the connection was lost in this moment, look whether the tables are there; otherwise nothing was written."
 
 
+def _without_computed(table: ReflectedTable) -> ReflectedTable:
+    gone = {column.name for _, column in table.computed}
+    return replace(
+        table,
+        computed=(),
+        indexes=tuple(index for index in table.indexes if gone.isdisjoint(index)),
+        special_indexes=tuple(index for index in table.special_indexes if gone.isdisjoint(index.columns)),
+    )
+
+
 class PostgresSink(ServerTarget):
     """A PostgreSQL database, as a `mare.ports.Sink`."""
 
@@ -143,7 +153,7 @@ class PostgresSink(ServerTarget):
                 elif not self._may_run(wording.create_table(table)):  # an expression over a type that the target has not
                     names = ", ".join(column.name for _, column in table.computed)
                     refused.append(f"{table.name}: {names}, which the source computes, was not made: the target refused it")
-                    table = made[number] = replace(table, computed=())
+                    table = made[number] = _without_computed(table)
                     self._run(wording.create_table(table))
                 home, name = self._homes.of(table.name)
                 mark = wording.constant(marked(table.comment, mark_of(name, release, self._where(home))))

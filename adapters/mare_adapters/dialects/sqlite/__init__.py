@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -121,6 +121,8 @@ class Sqlite(Dialect):
             )
             for table in reflect_tables(inspector, stored, self.kind_of, special=special)
         ]
+        triggers = connection.exec_driver_sql("SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger' ORDER BY 2").all()
+        tables = [replace(t, unmade=(*t.unmade, *_unmade(t.name, made[t.name], triggers))) for t in tables]
         left_out += left_out_references(inspector, stored)
         return Catalogue(tables, stored, left_out)
 
@@ -146,6 +148,17 @@ class Sqlite(Dialect):
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
         return file_place(location.database, beside=("-wal", "-shm", "-journal"))
+
+
+def _unmade(table: str, statement: str, triggers: Sequence[Sequence[str]]) -> Iterator[str]:
+    """What no target gets of a table's own words, and what is done when its rows change."""
+    words = sorted({found.upper() for found in _NOT_MADE.findall(re.sub(r"'(?:[^']|'')*'", "''", statement))})
+    words += [f"TRIGGER {name} (--ddl FILE writes it)" for owner, name in triggers if owner == table]
+    if words:
+        yield f"not made: {'; '.join(words)}"
+
+
+_NOT_MADE = re.compile(r"\bSTRICT\b|\bWITHOUT\s+ROWID\b|\bCOLLATE\s+(?!BINARY\b)\w+|\bON\s+CONFLICT\s+\w+", re.IGNORECASE)
 
 
 def _open_file(path: str) -> object:
