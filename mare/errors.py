@@ -47,7 +47,7 @@ class SinkError(MareError):
 
 
 class PrivacyError(MareError):
-    """The gate refused to answer. Nothing was charged, nothing left."""
+    """The gate refused to answer: no answer was given or paid for. What a budget file has reserved for a fit stays reserved."""
 
 
 class BudgetError(PrivacyError):

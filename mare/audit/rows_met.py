@@ -50,6 +50,8 @@ class Guess:
     """With how many rows hold them."""
     days: tuple[tuple[str, int], ...] = ()
     """Days far from all others that many hold, likewise."""
+    serial: bool = False
+    """Most that does not read looks like days that a spreadsheet has counted."""
 
 
 NO_GUESS = Guess()
@@ -65,6 +67,8 @@ class Met:
     rows: int
     of: int
     """Rows that hold something there; for NULL, all rows."""
+    below: int = 0
+    """Of those outside a declared range, how many lie before it."""
     guess: Guess = NO_GUESS
 
 
@@ -109,14 +113,13 @@ def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[
             values = pc.if_else(pc.is_nan(values), None, values)  # as pandas writes NULL
         unread = staged.notes.outside.get(f"{name}.{column}", 0)
         there = rows - values.null_count + unread
-        outside = 0
+        outside = below = 0
         if isinstance(coded, OrdinalCodec):
             reading = coded.read(values)
             unread += reading.outside
             measure, (low, high) = reading.measure[reading.ordinary], coded.declared
-            outside = int((measure < low).sum() if low is not None else 0) + int(
-                (measure > high).sum() if high is not None else 0
-            )
+            below = int((measure < low).sum()) if low is not None else 0
+            outside = below + (int((measure > high).sum()) if high is not None else 0)
         elif isinstance(coded, RelativeCodec):
             # What it follows is known of rows that are kept; what cannot be read is counted there too.
             outside = staged.as_read(name).readings[column].outside
@@ -127,7 +130,7 @@ def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[
         if unread:
             yield Met(name, column, "unreadable", unread, there)
         if outside:
-            yield Met(name, column, "outside", outside, there)
+            yield Met(name, column, "outside", outside, there, below)
         if not declared.nullable and rows > there:
             yield Met(name, column, "null", rows - there, rows)
 
@@ -270,7 +273,17 @@ def _guess(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Guess:
         f"SELECT t, count(*) AS rows FROM ({_read_texts(best)}) WHERE NOT reads GROUP BY t "
         f"HAVING {_MANY} AND length(t) <= {LONGEST} ORDER BY rows DESC, t LIMIT {SHOWN}"
     ).fetchall()
-    return Guess(write, tuple((str(word), int(rows)) for word, rows in words))
+    return Guess(write, tuple((str(word), int(rows)) for word, rows in words), serial=_serial(connection, column, best))
+
+
+def _serial(connection: duckdb.DuckDBPyConnection, column: AnyColumn, best: AnyColumn) -> bool:
+    """Days since 1900 as a spreadsheet stores them: 43831 or 43831.5 where a day of our time should be."""
+    if not isinstance(column, TimeColumn) or not column.has_day:
+        return False
+    serial = "regexp_full_match(trim(t), '[1-6][0-9]{4}([.,][0-9]+)?')"
+    query = f"SELECT 2 * count(*) FILTER ({serial}) > count(*) FROM ({_read_texts(best)}) WHERE NOT reads"
+    ((most,),) = connection.execute(query).fetchall()
+    return bool(most)
 
 
 def _variants(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Iterator[tuple[str, AnyColumn]]:
@@ -293,8 +306,10 @@ def _variants(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Itera
 def _numbers(column: Quantity, units: list[str]) -> Iterator[tuple[str, Quantity]]:
     # In 1,234 the comma stands before decimals, unless the number is a whole one.
     forms = sorted(_FORMS, key=lambda form: form[0] == ",") if column.type == "integer" else _FORMS
-    words = f"unit: {units[0]}, units: {{{', '.join(f'{unit}: …' for unit in units[1:])}}}" if units else ""
-    in_units: dict[str, object] = {"unit": units[0], "units": dict.fromkeys(units[1:], 1.0)} if units else {}
+    minus = {"-": -1.0} if "-" in units[1:] else {}
+    others = ", ".join(f"{_scalar(unit)}: {'-1' if unit in minus else '…'}" for unit in units[1:])
+    words = f"unit: {_scalar(units[0])}" + (f", units: {{{others}}}" if others else "") if units else ""
+    in_units: dict[str, object] = {"unit": units[0], "units": {**dict.fromkeys(units[1:], 1.0), **minus}} if units else {}
     if units:
         yield words, column.model_copy(update=in_units)
     for decimal, thousands in forms:
@@ -306,14 +321,24 @@ def _numbers(column: Quantity, units: list[str]) -> Iterator[tuple[str, Quantity
 
 
 def _units(connection: duckdb.DuckDBPyConnection, column: Quantity) -> list[str]:
-    """What stands after the digits of many texts, the column's own unit first; nothing where there are not two."""
+    """What stands after the digits of many texts, or before them of money, the column's own unit first. A single one is that of
+    most texts, or a remark beside some (H for high). A minus may stand there too: then a plus is as good as no unit."""
     ends = connection.execute(
-        "SELECT regexp_extract(t, '[0-9]\\s*([^0-9\\s.,]{1,8})\\s*$', 1) AS unit, count(*) AS rows FROM texts GROUP BY unit "
-        f"HAVING unit <> '' AND {_MANY} ORDER BY rows DESC, unit LIMIT {SHOWN}"
+        "SELECT coalesce(nullif(regexp_extract(t, '[0-9]\\s*([^0-9\\s.,+]{1,8})\\s*$', 1), ''), "
+        "regexp_extract(t, '^\\s*(\\p{Sc})\\s*[0-9]', 1)) AS unit, count(*) AS rows, "
+        f"2 * count(*) >= (SELECT count(*) FROM texts) FROM texts GROUP BY unit HAVING unit <> '' AND {_MANY} "
+        f"ORDER BY unit = '-', rows DESC, unit LIMIT {SHOWN}"
     ).fetchall()
-    endings = [str(unit) for unit, _ in ends]
-    units = [column.unit or endings[0], *(unit for unit in endings if unit != (column.unit or endings[0]))] if endings else []
-    return units if len(units) > 1 else []
+    if len(ends) == 1 and column.unit is None and not ends[0][2] and ends[0][0] != "-":
+        return []
+    endings = [str(unit) for unit, *_ in ends]
+    first = column.unit or ("+" if endings[:1] == ["-"] else endings[0]) if endings else ""
+    return [first, *(unit for unit in endings if unit != first)] if endings else []
+
+
+def _scalar(word: str) -> str:
+    """As YAML reads it for sure."""
+    return word if word.isalpha() else f'"{word}"'
 
 
 def _next_format(connection: duckdb.DuckDBPyConnection, column: TimeColumn, formats: list[str]) -> str | None:

@@ -148,11 +148,27 @@ class _Verbs(TyperGroup):
             # Said here: typer would end without a word.
             _say_stopped(stop)
             raise typer.Exit(STOPPED) from None
-        except Exception as error:  # typer's own kind of error is not always click's: told apart by its message
-            if may_hold_password(str(getattr(error, "message", ""))):
-                word = "an argument is not understood (not shown, it may hold a password). Quote what belongs together."
-                error.message = word  # type: ignore[attr-defined]
+        except Exception as error:
+            _tell_misuse(error)
             raise
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            _tell_misuse(error)
+            raise
+
+
+def _tell_misuse(error: Exception) -> None:
+    """What is not understood: without what may be a password, and as JSON too where that was asked for. typer's own kind of error
+    is not always click's: told apart by its message."""
+    if not hasattr(error, "message"):
+        return
+    if may_hold_password(str(error.message)):
+        error.message = "an argument is not understood (not shown, it may hold a password). Quote what belongs together."
+    if "--json" in sys.argv and hasattr(error, "format_message"):
+        print_json({"error": error.format_message(), "kind": "UsageError", "faults": []})
 
 
 app = typer.Typer(

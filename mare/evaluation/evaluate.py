@@ -26,11 +26,11 @@ from .fidelity.broken import broken
 from .fidelity.calendar import calendar
 from .fidelity.coded_sets import Coded, Sides, code_sides
 from .fidelity.exact_copies import copies, same_rows
-from .fidelity.pairs import compare_pairs, pair_means
+from .fidelity.pairs import TooFew, compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
 from .key_places import matched
-from .measured import ColumnFidelity, Note, SetName
+from .measured import FEWEST_ROWS, KINDS, ColumnFidelity, Note, SetName
 from .questions import answer_all, read_questions
 from .risk.assess import assess_risk
 from .sides import Side, read_side
@@ -77,7 +77,7 @@ def evaluate(
     tell("coding columns")
     coded = code_sides(sides)
     tell("counting pairs")
-    pairs, steps = compare_pairs(coded, seed)
+    pairs, steps, too_few = compare_pairs(coded, seed)
     tell("following sequences")
     with ThreadPoolExecutor(THREADS) as threads:
         copied = threads.submit(copies, coded)
@@ -102,7 +102,7 @@ def evaluate(
         entities={name: side.entities for name, side in sides.items()},
         rows={table: {name: len(side.entity[table]) for name, side in sides.items()} for table in sides["real"].tables},
         warnings=tuple(_warnings(coded)),
-        notes=tuple(_notes(sides)),
+        notes=(*_notes(sides), *_not_compared(too_few)),
         means=pair_means([p for p in pairs if p.table not in small], (*coded.others, "shuffled", "independent")),
         one_way=_one_way(coded, small),
         columns=_with_cards((*coded.columns, *dated.result()), parts.get("release")),
@@ -179,6 +179,13 @@ def _notes(sides: Sides) -> Iterator[Note]:
             whose.setdefault((what, tuple(listed)), []).append(_WORDS[name])
     for (what, names), sides_of in whose.items():
         yield Note(" and ".join(sides_of), what, names)
+
+
+def _not_compared(too_few: TooFew) -> Iterator[Note]:
+    for kind, tables in too_few.items():
+        yield Note(
+            _WORDS["real"], f"not compared {KINDS[kind]}, which fewer than {FEWEST_ROWS} of them have", tuple(sorted(tables))
+        )
 
 
 def _refuse_nothing(sides: Sides) -> None:

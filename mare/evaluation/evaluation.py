@@ -17,6 +17,7 @@ from mare.schema import Schema
 
 from .measured import (
     AGAINST_REAL,
+    FEWEST_ROWS,
     Answer,
     Broken,
     BrokenKind,
@@ -153,10 +154,6 @@ class Evaluation:
         from .report import render_report
 
         return render_report(self, command)
-
-
-FEWEST_ROWS = 50
-"""Of a table that says something of how good the rows are."""
 
 
 def small_tables(rows: Mapping[str, int]) -> frozenset[str]:

@@ -25,6 +25,8 @@ PairKind = Literal["row", "ancestor", "previous", "sibling", "linked"]
 """Two columns of a row; one of a row and one of a row above it; one of a row and one of a sibling before it; one of a row and one
 of any other row of its parent, where rows stand in no sequence; one of a row and one of the row that it refers to, or two of the
 last rows that one parent has in two tables."""
+FEWEST_ROWS = 50
+"""Real rows that say something of how good synthetic ones are: with fewer of them, chance rules the distances."""
 ANY_OTHER = -1
 """Rows back: not so many before, but any other row of the same parent."""
 FeatureKind = Literal["number", "category"]

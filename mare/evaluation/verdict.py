@@ -11,8 +11,8 @@ from typing import Literal
 
 from mare.privacy.pages import table
 
-from .evaluation import FEWEST_ROWS, INTERNAL, Evaluation, excess
-from .measured import KINDS, Broken, BrokenKind, ColumnFidelity, PairKind, SetName
+from .evaluation import INTERNAL, Evaluation, excess
+from .measured import FEWEST_ROWS, KINDS, Broken, BrokenKind, ColumnFidelity, PairKind, SetName
 from .risk.assess import Risk
 
 _WIDTH = 95

@@ -27,6 +27,7 @@ from mare.schema.columns import keeps_each
 
 from .coarse_to_fine import Cut, by_factors, evenly
 from .tapering import tapered
+from .usual_days import Days
 from .weighing import Stretch, Weighed, leaves, pieces
 
 COARSE = 8
@@ -87,10 +88,12 @@ def _marks(calendar: Calendar | None) -> list[float]:
     return [-mark for mark in reversed(_NUMBERS)] + [0.0, *_NUMBERS]
 
 
-def learned_order(weighed: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> LearnedOrder:
+def learned_order(
+    weighed: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE, days: Days = (None, None)
+) -> LearnedOrder:
     """The bounds in ticks: those that the schema gives stay. Where nothing stood clear, what is usual is as good a guess as any.
-    ``unit`` is what a tick of a number stands for."""
-    seen = _Seen(weighed, calendar, placed, unit)
+    ``unit`` is what a tick of a number stands for; between ``days`` lie dates of which nothing else is known."""
+    seen = _Seen(weighed, calendar, placed, unit, days)
     low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if weighed.clear else seen.guess
     first, last = int(low), int(high) - 1
     if placed.low is not None:
@@ -114,6 +117,7 @@ class _Seen:
     calendar: Calendar | None
     placed: OpenBins
     unit: Fraction
+    days: Days = (None, None)
 
     @property
     def usual(self) -> tuple[float, float]:
@@ -134,7 +138,7 @@ class _Seen:
         stand out more."""
         low, high = self.usual
         if self.calendar is not None:
-            return low, high
+            return self._recorded(self.calendar)
         edges, furthest = self.weighed.histogram.grid.edges, 10.0 ** _DECADES[1] / float(self.unit)
         cells = [cell for cell in leaves(self.weighed.tree) if -furthest <= edges[cell.first] and edges[cell.last] <= furthest]
         most, ends = STANDS_OUT, (low, high)
@@ -145,6 +149,14 @@ class _Seen:
                 stands = rows / sqrt(variance) - UNUSUAL * (begin < low or edges[other.last] > high)
                 most, ends = (stands, (begin, edges[other.last])) if stands > most else (most, ends)
         return ends
+
+    def _recorded(self, calendar: Calendar) -> tuple[float, float]:
+        """Of dates, what the schema says of all; what is usual where that leaves no room beside a bound of their own."""
+        (low, high), (first, last) = self.usual, self.days
+        begin = low if first is None else float(calendar.tick(first))
+        end = high if last is None else float(calendar.tick(last + timedelta(days=1)))
+        below, above = self.placed.low, self.placed.high
+        return (low if above is not None and begin > above else begin), (high if below is not None and end <= below else end)
 
     def end(self, *, upwards: bool) -> float:
         """Where values end on one side: where what stood clear ends, one mark further where much may be hidden beyond it; but no

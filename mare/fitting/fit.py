@@ -19,7 +19,7 @@ from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
 from mare.installed import __version__
 from mare.models import get_model
-from mare.planning import Plan
+from mare.planning import Plan, Warned
 from mare.planning.domains import most_sequences, row_bounds
 from mare.planning.learning import STRANGERS, needed, open_domains
 from mare.planning.plan import phase_shares
@@ -44,6 +44,7 @@ from .code_lists import code_lists
 from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
 from .public_keys import choices, choose_keys, learn_strangers, may_be_strange
+from .range_doubts import doubt_of_cap
 from .rehearsal import Rehearsal
 from .settling import adding_up, beginning_columns, doubtful_codes, group_levels, near_columns, open_codecs, settle
 from .vocabularies import compared_keys, doubts_of_public, read_public, stage_vocabularies
@@ -196,7 +197,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             if options.notes is not None:
                 door.note(options.notes)
             ledger.begin(MODELS)
-            arrays, rehearsal = {}, Rehearsal(sizes.parents)
+            arrays, rehearsal, capped = {}, Rehearsal(sizes.parents), list[Warned]()
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
@@ -218,6 +219,8 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                 fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)
                 arrays[group.name] = fitted.arrays()
+                capped += doubt_of_cap(schema, group, getattr(fitted, "clarity", None))
+    settled = replace(settled, doubts=(*settled.doubts, *capped))
     return Release(schema, settled, output, arrays, ledger, public)
 
 

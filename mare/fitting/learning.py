@@ -65,6 +65,7 @@ from .code_lists import CodeList
 from .item_scales import ItemColumn, Looks, earlier_looks, learn_item_bins, learn_item_bounds
 from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
+from .usual_days import usual_days
 from .vocabularies import MOST_LISTED, Room, doubt_of_list, learn_codes, learn_values
 from .weighing import weighed
 
@@ -181,7 +182,9 @@ class Learning:
                 learner = self.door.numbers(table, name, "values", codec, self._most_rows(table, name), share * BOUNDS)
                 calendar, unit = calendar_of(ordered), unit_of(ordered)
                 (look,) = looked_at(asking(learner), [open_grid(calendar, placed, unit)], [open_cuts(calendar)], MOST_CELLS)
-                self.learned[f"{table}.{name}"] = learned_order(look, calendar, placed, unit)
+                self.learned[f"{table}.{name}"] = learned_order(
+                    look, calendar, placed, unit, usual_days(self.schema, table, name)
+                )
                 self.looks[f"{table}.{name}"] = ordered.scale.unit, [look.looks]
                 doubts = doubts_of_range(f"{table}.{name}", look.clear, vague_ends(look, calendar, placed, unit))
                 self.guessed |= {doubt.where for doubt in doubts}

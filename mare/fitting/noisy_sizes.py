@@ -105,7 +105,8 @@ class Sizes:
     def doubts(self) -> list[Warned]:
         """Tables of which not even the number of rows is known."""
         what = "how many rows it has did not stand clear of the noise: few, if any, are made"
-        return [Warned(name, what, "Spend more, or leave the table out") for name, each in self.rows.items() if not each.clear]
+        remedy = "Spend more, or leave the table out; `mare check --read-rows` says whether its keys lead anywhere"
+        return [Warned(name, what, remedy) for name, each in self.rows.items() if not each.clear]
 
     @property
     def _entity(self) -> str:

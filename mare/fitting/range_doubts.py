@@ -1,4 +1,4 @@
-"""What noisy answers say against a range: that it is guessed, or that values may have been moved onto its ends. Free to tell."""
+"""What noisy answers say against a range or a cap: that it is guessed, or that there was more beyond its ends. Free to tell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mare.codec import Bins, OrdinalCodec, RelativeCodec
+from mare.models.clarity import Clarity
 from mare.planning import Warned
+from mare.release import SettledGroup
+from mare.schema import Schema
+from mare.schema.layout import link_cap
 
 HELD = 0.05
 """The part of the rows from which on it is told that they lie on an end."""
+FILLED = 0.25
+"""The part of a table's rows from which on it is told that they are as many together as its cap allows."""
+CLEAR = 4.0
+"""Deviations of the noise that those who have so many must be."""
 
 
 def doubts_of_range(where: str, clear: bool, vague: Sequence[str]) -> list[Warned]:
@@ -46,5 +54,24 @@ def doubts_of_ends(where: str, column: OrdinalCodec | RelativeCodec, bins: Bins)
             yield Warned(
                 where,
                 f"about {share:.0%} of its rows lie exactly on `{field}` ({value})",
-                "What lies beyond is moved there. If that is not meant, widen the range, or list words for unknown (`specials`)",
+                f"What lies beyond is moved there. If that is not meant, write a wider `{field}:` of its own for the column (a "
+                "calendar's holds for those without), or list words for unknown (`specials`)",
             )
+
+
+def doubt_of_cap(schema: Schema, settled: SettledGroup, clarity: Clarity | None) -> Iterator[Warned]:
+    """Rows that stand together in just as many as are kept, where far fewer have one row less: more were probably there, and were
+    cut. That there is one row at most is a word about the table, not a cap."""
+    counted = None if clarity is None else clarity.margins.get("count")
+    table = settled.group.table
+    cap = None if counted is None or table not in schema.tables or schema.parent(table) is None else link_cap(schema, table)
+    if counted is None or cap is None or cap.why not in ("max_rows", "max_per_entity") or len(counted.fractions) <= 2:
+        return
+    held = counted.fractions
+    full = float(held[-1]) * (len(held) - 1) / max(float(held @ np.arange(len(held))), 1e-12)
+    if full >= FILLED and held[-1] >= 2 * held[-2] and held[-1] >= CLEAR * counted.deviation:
+        yield Warned(
+            table,
+            f"about {full:.0%} of its rows stand together in just as many as `{cap.why}` ({len(held) - 1}) keeps",
+            "What there was more of was cut. If there may be more, raise it in that table's `parent:`; the noise grows with it",
+        )

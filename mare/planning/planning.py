@@ -24,7 +24,8 @@ from mare.schema.schema import ModelChoice, peeked_paths
 
 from .domains import GroupDomains, RowBound, group_bound, group_domains, measures_any_bins, row_bounds
 from .learning import needed, note_on_lists, open_domains, preview_learning, warn_of_learning
-from .plan import Plan, PlannedGroup, Warned, phase_shares
+from .least_budget import refuse_too_little
+from .plan import Phases, Plan, PlannedGroup, Warned, phase_shares
 from .preview import (
     assume_rows,
     learning_without_delta,
@@ -110,13 +111,18 @@ def _previewed(
     work = {g.name: chosen[g.name].model.workload(g.task) for g in groups}
     opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
     learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups]) or opened.weight > 0
-    phases = phase_shares(sizes.entities, learns=learns, needed=needed(budget, opened, sizes.entities))
+
+    def split(budget: Budget) -> Phases:
+        return phase_shares(sizes.entities, learns=learns, needed=needed(budget, opened, sizes.entities))
+
+    phases = split(budget)
     seen = preview(groups, work, rows, budget, schema.allocation, phases, sizes.entities)
+    refuse_too_little(budget, seen, opened)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)
     warnings += warn_of_learning(schema, opened, budget, phases, sizes.tables, sizes.entities)
-    warnings += [warn_of_noise(budget, g, p) for g, p in zip(groups, seen, strict=True)]
+    warnings += [warn_of_noise(budget, g, p, lambda more: split(more).models) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
     notes.append(note_on_lists(preview_learning(opened, budget, phases), sizes.entities, schema.entity_name or "entities"))
     return Plan(

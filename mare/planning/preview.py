@@ -15,23 +15,17 @@ what nobody reaches adds no noise, and a lower one cuts rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import ceil, floor, inf, pi, sqrt
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, pi, sqrt
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, Part
 from mare.models import Workload
 from mare.privacy.allocation import AllocationRule, GroupDemand, allocate
 from mare.privacy.budget import Budget, plainly
-from mare.privacy.conversion import (
-    conversion_delta,
-    epsilon_from_rho,
-    rho_from_budget,
-    scale_from_epsilon,
-    sigma_from_rho,
-    sqrt_up,
-)
+from mare.privacy.conversion import rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
 from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.schema.faults import Fault, Path
@@ -290,14 +284,15 @@ def vocabulary_notes(schema: Schema, dag: DatasetDag) -> list[str]:
     return notes
 
 
-_SENSIBLE_EPSILON = 20.0
+_SENSIBLE_EPSILON = 20
 """Above this, ε promises next to nothing; it is not offered as a remedy."""
 _NAMED_COLUMNS = 3
 _LAST_RESORT = "use fewer values, and leave out (ignore_columns) what nobody needs"
 
 
-def warn_of_noise(budget: Budget, group: PlannedGroup, seen: GroupPreview) -> Warned | None:
-    """The warning for one group, or None where its counts stand clear of the noise."""
+def warn_of_noise(budget: Budget, group: PlannedGroup, seen: GroupPreview, part: Callable[[Budget], float]) -> Warned | None:
+    """The warning for one group, or None where its counts stand clear of the noise. ``part``: what the models get of a budget,
+    which is more of a larger one, since learning needs less of it."""
     if seen.verdict == "fine":
         return None
     factor = CLEAR_OF_NOISE * seen.noise / seen.per_cell
@@ -306,7 +301,7 @@ def warn_of_noise(budget: Budget, group: PlannedGroup, seen: GroupPreview) -> Wa
         f"{verb}: about {short(seen.per_cell)} rows per cell of the largest cross-tab ({seen.largest:,} cells), "
         f"noise ±{short(seen.noise)} on each"
     )
-    ways = [*_cells(group, factor), *_epsilon(budget, factor)]
+    ways = [*_cells(group, factor), *_epsilon(budget, factor, part)]
     if not ways:
         remedy = f"No single change is enough, it is {short(factor)} times too noisy: {_LAST_RESORT}."
     elif len(ways) == 1:
@@ -330,16 +325,17 @@ def _cells(group: PlannedGroup, factor: float) -> list[str]:
     return [f"give {shown} at most {limit:,} values (bins, values or max_values)"] if names else []
 
 
-def _epsilon(budget: Budget, factor: float) -> list[str]:
-    if budget.pure:
-        needed = budget.epsilon * factor
-    else:
-        rho = rho_from_budget(budget) * factor * factor
-        needed = epsilon_from_rho(rho, conversion_delta(budget)) if rho < 1e6 else inf
-    if needed > _SENSIBLE_EPSILON:
-        return []
-    # rounded up, so that the number that is named does suffice
-    return [f"raise epsilon from {budget.epsilon:g} to {ceil(needed * 100) / 100:g}"]
+def _epsilon(budget: Budget, factor: float, part: Callable[[Budget], float]) -> list[str]:
+    """The smallest that suffices, in hundredths."""
+
+    def cost(hundredths: int) -> float:
+        more = replace(budget, epsilon=hundredths / 100)
+        return total_cost(more) * part(more)
+
+    wanted = total_cost(budget) * part(budget) * (factor if budget.pure else factor * factor)
+    larger = range(floor(budget.epsilon * 100) + 1, _SENSIBLE_EPSILON * 100 + 1)
+    place = bisect_left(larger, wanted, key=cost)
+    return [f"raise epsilon from {budget.epsilon:g} to {larger[place] / 100:g}"] if place < len(larger) else []
 
 
 def short(value: float) -> str:

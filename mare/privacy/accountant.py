@@ -1,4 +1,4 @@
-"""`Accountant`: adds up what was spent, and refuses what no longer fits. Nothing is charged on a refusal.
+"""`Accountant`: adds up what was spent, and refuses what no longer fits: then nothing is spent.
 
 Under (ε, δ) it adds ρ (zCDP) and turns the sum into ε once, at the end; under pure ε it adds ε. Both sums are exact
 fractions. δ is set apart at the start, in three parts that are never mixed: the conversion from ρ, learning that may
@@ -66,20 +66,20 @@ def least_cost(kind: str, norm: str, sensitivity: float, scale: float, *, delta:
     """The ε (pure) or ρ that one such answer costs. What cannot be paid for under this budget, or at all, is refused."""
     mechanism = _MECHANISMS.get(kind)
     if mechanism is None:
-        raise PrivacyError(f"there is no mechanism {kind!r}. Mechanisms: {', '.join(_MECHANISMS)}. Nothing was charged.")
+        raise PrivacyError(f"there is no mechanism {kind!r}. Mechanisms: {', '.join(_MECHANISMS)}.")
     if norm != mechanism.norm:
-        raise PrivacyError(f"{kind}: the sensitivity is in {norm}; it must be in {mechanism.norm}. Nothing was charged.")
+        raise PrivacyError(f"{kind}: the sensitivity is in {norm}; it must be in {mechanism.norm}.")
     for what, value in (("sensitivity", sensitivity), ("scale", scale)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
-            raise PrivacyError(f"{kind}: the {what} is {value!r}; it must be a finite number above 0. Nothing was charged.")
+            raise PrivacyError(f"{kind}: the {what} is {value!r}; it must be a finite number above 0.")
     if mechanism.learns != (delta > 0):
         wanted = "a delta of its own, above 0" if mechanism.learns else "no delta of its own"
-        raise PrivacyError(f"{kind}: it needs {wanted}; it has {delta!r}. Nothing was charged.")
+        raise PrivacyError(f"{kind}: it needs {wanted}; it has {delta!r}.")
     ratio = Fraction(sensitivity) / Fraction(scale)
     if not pure:
         return mechanism.rho(ratio)
     if mechanism.epsilon is None:
-        raise PrivacyError(f"{kind}: it cannot be paid with pure epsilon. Plan with a delta above 0. Nothing was charged.")
+        raise PrivacyError(f"{kind}: it cannot be paid with pure epsilon. Plan with a delta above 0.")
     return mechanism.epsilon(ratio)
 
 
@@ -156,17 +156,16 @@ class Accountant:
         if Fraction(cost) > self.left:
             raise BudgetError(
                 f"the budget cannot pay for this: it costs {self.unit} = {cost:.6g}, and {float(self.left):.6g} of "
-                f"{float(self.total):.6g} is left. Nothing was charged. Ask for a smaller share, or plan with a larger budget."
+                f"{float(self.total):.6g} is left. Ask for a smaller share, or plan with a larger budget."
             )
         if not self.affords_error(total_variation):
             raise BudgetError(
-                "the numerical error of the noise no longer fits into delta. Nothing was charged. "
-                "Plan with a larger delta, or measure fewer cells."
+                "the numerical error of the noise no longer fits into delta. Plan with a larger delta, or measure fewer cells."
             )
         if Fraction(delta) > self.learning_left:
             raise BudgetError(
                 f"the budget cannot pay for this: it needs {delta:.3g} of delta, and {float(self.learning_left):.3g} is left for "
-                "learning. Nothing was charged. Declare the values in the schema, or plan with a larger delta."
+                "learning. Declare the values in the schema, or plan with a larger delta."
             )
         self._spent += Fraction(cost)
         self._learning += Fraction(delta)

@@ -31,13 +31,11 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.edges) <= LARGEST_GRID + 1:
-            raise PrivacyError(f"a grid has 1 to {LARGEST_GRID:,} cells, not {len(self.edges) - 1:,}. Nothing was charged.")
+            raise PrivacyError(f"a grid has 1 to {LARGEST_GRID:,} cells, not {len(self.edges) - 1:,}.")
         if not all(isfinite(edge) for edge in self.edges) or any(not a < b for a, b in pairwise(self.edges)):
-            raise PrivacyError(
-                "the edges of a grid must be finite numbers, each larger than the one before. Nothing was charged."
-            )
+            raise PrivacyError("the edges of a grid must be finite numbers, each larger than the one before.")
         if not (isfinite(self.step) and self.step >= 0):
-            raise PrivacyError(f"the step of a grid is {self.step!r}; it must be a number of at least 0. Nothing was charged.")
+            raise PrivacyError(f"the step of a grid is {self.step!r}; it must be a number of at least 0.")
 
     @property
     def cells(self) -> int:

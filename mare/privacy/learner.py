@@ -77,8 +77,7 @@ class Learner:
         self._spent = Fraction(0)
         if column.max_rows_per_entity < 1:
             raise PrivacyError(
-                f"{self._where}: the cap on rows per entity is {column.max_rows_per_entity}; it must be at least 1. "
-                "Nothing was charged."
+                f"{self._where}: the cap on rows per entity is {column.max_rows_per_entity}; it must be at least 1."
             )
 
     @property
@@ -118,7 +117,7 @@ class Learner:
                 denominator=UNIT,
                 listed=True,
             )
-            till.pay(query, replace(described_charge(query, named), histograms=1, delta=delta), quote.portion)
+            till.pay(query, replace(described_charge(query, named, 0.0), histograms=1, delta=delta), quote.portion)
             values, weights = canonical(weighed(self._column.keys(named, self._secret("stable keys")), named))
             texts, released = till.release(
                 query, [identifiers(values), weights], lambda: self._drawn(values, weights, noise, threshold, most)
@@ -137,7 +136,7 @@ class Learner:
     def histogram(self, grid: Grid, share: float = 1.0, clip: AnyClip | None = None) -> FineHistogram:
         """The noisy histogram of the column's rows over a public grid. Without a clip one row per entity counts in full."""
         if not isinstance(grid, Grid):
-            raise PrivacyError(f"{self._where}: {grid!r} is no grid. Nothing was charged.")
+            raise PrivacyError(f"{self._where}: {grid!r} is no grid.")
         if clip is None and self._column.max_rows_per_entity > 1:
             clip = Clip(1.0)
         label = f"{self.name} on {grid.words}"
@@ -155,13 +154,12 @@ class Learner:
         if self._ledger.budget.pure:
             raise PrivacyError(
                 f"{self._where}: with delta = 0 a list of values cannot be learned: any value that gets out would prove that "
-                "somebody holds it. List its `values` in the schema, name a public vocabulary, or plan with a delta above 0. "
-                "Nothing was charged."
+                "somebody holds it. List its `values` in the schema, name a public vocabulary, or plan with a delta above 0."
             )
         if not self._delta_share:
             raise PrivacyError(
                 f"{self._where}: no part of delta was set aside to learn its values. Ask the gate for a learner with a "
-                "delta_share. Nothing was charged."
+                "delta_share."
             )
         whole = Fraction(learning_delta(self._ledger.budget))
         return down(portion_of(self._delta_share, whole, self._ledger.learning_left, f"{self._where}, delta"))
@@ -184,4 +182,4 @@ class Learner:
 
 def _check_whole(where: str, what: str, value: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise PrivacyError(f"{where}: {what} is {value!r}; it must be a whole number from 1 to {most:,}. Nothing was charged.")
+        raise PrivacyError(f"{where}: {what} is {value!r}; it must be a whole number from 1 to {most:,}.")

@@ -62,16 +62,12 @@ class Charge:
     def check(self, *, pure: bool) -> None:
         """Refuse what is not a charge of a known mechanism, or costs less than that mechanism does."""
         if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or self.repeats < 1:
-            raise PrivacyError(
-                f"{self.what}: {self.repeats!r} answers; it must be a whole number of at least 1. Nothing was charged."
-            )
+            raise PrivacyError(f"{self.what}: {self.repeats!r} answers; it must be a whole number of at least 1.")
         if self.clip is not None and not 0 < self.clip < inf:
-            raise PrivacyError(
-                f"{self.what}: the clip is {self.clip!r}; it must be a finite number above 0. Nothing was charged."
-            )
+            raise PrivacyError(f"{self.what}: the clip is {self.clip!r}; it must be a finite number above 0.")
         least = self.repeats * least_cost(self.mechanism, self.norm, self.sensitivity, self.scale, delta=self.delta, pure=pure)
         if not self.cost >= least:
-            raise PrivacyError(f"{self.what}: {self.cost!r} was to be charged for what costs {up(least)!r}. Nothing was charged.")
+            raise PrivacyError(f"{self.what}: {self.cost!r} was to be charged for what costs {up(least)!r}.")
 
 
 class Ledger:

@@ -26,10 +26,17 @@ LARGEST_COUNT = 2**61
 
 _LARGEST_SCALES: dict[str, float] = {"discrete gaussian": LARGEST_SIGMA, "discrete laplace": LARGEST_SCALE}
 _SMALLEST_SCALE = 2.0**-10
+FEWEST_BITS = 8
+"""Where entities are scaled down, counts and their noise come in units of at least 2^-8 of a row (`answers.clipping`)."""
 
 _LARGEST_TABLE = 1 << 18
 _WORTHWHILE = 8
 """A table pays when it is at most this many times longer than the number of draws."""
+
+
+def largest_scale(pure: bool) -> float:
+    """The most noise that can be drawn under pure ε, or under (ε, δ)."""
+    return LARGEST_SCALE if pure else LARGEST_SIGMA
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ def prepare_noise(mechanism: Mechanism, scale: float, cells: int, *, exact: bool
     if not (isfinite(scale) and 0 < scale <= _LARGEST_SCALES[mechanism]):
         raise PrivacyError(
             f"the scale of the {mechanism} noise would be {scale:g}; it must be above 0 and at most "
-            f"{_LARGEST_SCALES[mechanism]:g}. Give this group a larger share, or lower its cap on rows per entity."
+            f"{_LARGEST_SCALES[mechanism]:g}. Spend more (a larger epsilon or share), or lower the cap on rows per entity."
         )
     # more noise is always allowed, and below this nothing but the time to draw it would change
     scale = max(scale, _SMALLEST_SCALE)

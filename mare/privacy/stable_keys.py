@@ -47,7 +47,7 @@ def shared_weight(named: int) -> int:
 def key_threshold(sigma: float, per_entity: int, delta: float) -> int:
     """T: a value is released where its noisy weight is above. The smallest that the bound above allows; σ is in units too."""
     if not SMALLEST_DELTA <= delta < 1:
-        raise PrivacyError(f"a list of values cannot be learned with a delta of {delta!r}. Nothing was charged.")
+        raise PrivacyError(f"a list of values cannot be learned with a delta of {delta!r}.")
     return max(shared_weight(named) + _beyond(sigma, named, delta) for named in range(1, per_entity + 1))
 
 

@@ -141,7 +141,7 @@ class Till:
         if not self.view.largest_entity() <= self.view.max_rows_per_entity:
             raise PrivacyError(
                 f"{self.where}: the cap does not hold. An entity has more rows than the {self.view.max_rows_per_entity} that "
-                "truncation promised. Nothing was charged. This is a bug in mare or in a stage: please report it."
+                "truncation promised. This is a bug in mare or in a stage: please report it."
             )
 
 
@@ -173,8 +173,9 @@ def described_query(
     )
 
 
-def described_charge(query: Query, cells: int, total_variation: float = 0.0) -> Charge:
-    """The payment as the ledger keeps it, in rows: dividing by a power of two loses nothing."""
+def described_charge(query: Query, cells: int, total_variation: float) -> Charge:
+    """The payment as the ledger keeps it, in rows: dividing by a power of two loses nothing. ``total_variation`` is how far its
+    noise may be off; 0 only where it is exact."""
     return Charge(
         what=query.what,
         view=query.view,
@@ -197,7 +198,7 @@ def portion_of(share: float, whole: Fraction, left: Fraction, where: str) -> Fra
     wanted = Fraction(share) * whole
     if wanted > left + whole * _SLACK or left <= 0:
         raise BudgetError(
-            f"{where}: {float(share):.4%} of the budget was asked and {float(left / whole):.4%} is left. Nothing was charged. "
+            f"{where}: {float(share):.4%} of the budget was asked and {float(left / whole):.4%} is left. "
             "Ask for smaller shares: they must add up to at most 1."
         )
     return min(wanted, left)

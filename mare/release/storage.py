@@ -123,7 +123,9 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     missing = [logical for logical in filled if logical not in stored]
     if missing:
         held = ", ".join(c.name for c in source.columns)
-        raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}. {CUT_DOWN}.")
+        lost = {f"{source.name}.{column}" for column in missing}
+        why = "".join(f" {left.name}: {left.reason}. {left.remedy}." for left in reflection.left_out if left.name in lost)
+        raise SourceError(f"table {name!r} has no column {', '.join(missing)}.{why} It has: {held}. {CUT_DOWN}.")
     order = [c.name for c in source.columns]
     bound, unbound = _bound_columns(schema, name, filled, stored)
     columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))

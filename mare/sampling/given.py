@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
+from mare.codec.natural import naturally
 from mare.codec.ordinal import ORDINARY
 from mare.codec.siblings import Above, standing, standing_place
 from mare.codec.ticks import Mask
@@ -306,7 +307,7 @@ def _sorted(parent: Index, columns: list[pa.Array]) -> Index:
     """By parent, then by what orders siblings, NULLs first; otherwise as they came."""
     arrays = [pa.array(parent)]
     for column in columns:
-        arrays += [pc.is_valid(column), column]
+        arrays += [pc.is_valid(column), naturally(column)]
     table = pa.table([*arrays, pa.array(np.arange(len(parent)))], names=[str(number) for number in range(len(arrays) + 1)])
     return np.asarray(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]), dtype=np.int64)
 

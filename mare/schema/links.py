@@ -40,7 +40,7 @@ class Parent(Strict):
     type: Relationship = "independent"
     """How siblings are correlated: not at all, as a sequence, or through the public table they associate with."""
     order_by: Names | None = None
-    """Sequential: the column(s) that order siblings. Ties go by the table's own key."""
+    """Sequential: the column(s) that order siblings, numbers in texts as numbers. Ties go by the table's own key."""
     memory: int | None = Field(None, ge=1, le=MAX_MEMORY)
     """Sequential: how many previous rows a row may look at (Markov order; 2 unless said)."""
     history_by: Names | None = None

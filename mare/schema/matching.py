@@ -140,7 +140,7 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection:
     unseen = {left.name.casefold(): left for left in reflection.left_out}.get(f"{stored.name}.{column}".casefold())
     if unseen is not None:
         what = f"{stored.name} has a column {column}, but it cannot be used: {unseen.reason}"
-        return Fault(path, what, _granted(unseen, stored.name) or "Remove it, or list it in ignore_columns")
+        return Fault(path, what, unseen.remedy or _granted(unseen, stored.name) or "Remove it, or list it in ignore_columns")
     twins = [c for c in held if c.casefold() == column.casefold()]
     if twins:
         return Fault(

@@ -199,6 +199,8 @@ class LeftOut:
 
     name: str
     reason: str
+    remedy: str = ""
+    """What makes it usable, where something does."""
 
 
 _INFERRED = (
@@ -268,6 +270,8 @@ class Compared:
     """Each value of these other columns has one of it, beside all rows that hold it: a name beside its code. Coarsest first."""
     own: bool = False
     """Several rows share a value, and no two people do: it names something of theirs (a stay, an order)."""
+    strangers: float = 0.0
+    """The part of the table's rows that lead to no row above, though they say to which."""
     rows: int | None = None
     """How many were looked at, where these are not all."""
 
@@ -286,6 +290,8 @@ class Peek:
     """Whether a value stands in two rows. None: not looked at."""
     missing: bool | None = None
     """Whether a row has no value, or none that could be read. None: not looked at."""
+    unread: bool = False
+    """Whether some texts are neither read so nor words that are told: a few rows' own, or what has no day."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
     binary: bool = False

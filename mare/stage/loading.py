@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.codec import is_kept_as_text
+from mare.codec.natural import natural_sql
 from mare.codec.parsing import count_undecoded, is_text_type, marked
 from mare.ports import compared
 from mare.schema.columns import AnyColumn, Datetime, Identifier, Raw
@@ -111,7 +112,7 @@ def order_text(column: str, raw: pa.DataType) -> str:
     if _tells_order(raw):
         return "CAST(NULL AS VARCHAR)"
     text = f"CAST({column} AS VARCHAR)"
-    return f"CASE WHEN regexp_full_match({text}, '[0-9]{{1,38}}') THEN lpad({text}, 38, '0') ELSE {text} END"
+    return f"CASE WHEN regexp_full_match({text}, '[0-9]{{1,38}}') THEN lpad({text}, 38, '0') ELSE {natural_sql(text)} END"
 
 
 def _tells_order(raw: pa.DataType) -> bool:
@@ -386,6 +387,8 @@ def _expressions(
             column, raw, for_value = held[name].name, held[name].raw, staged[0] == "v"
             expression = typed(column, declared, raw, for_value=for_value, spelled=held[name].spelled)
             unchanged = is_as_declared(declared, raw, for_value=for_value)
+            if staged[0] == "o" and declared.staged_type == "VARCHAR":
+                expression, unchanged = natural_sql(expression), False
         else:
             places = lettered if staged in public else place
             column, raw = _as_read(places[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)

@@ -148,3 +148,10 @@ def test_a_long_list_tells_no_short_one(rng: np.random.Generator) -> None:
     """Two hundred terms in six hundred rows: the class of a term is learned by itself, the terms are not."""
     term = rng.integers(0, 200, ROWS)
     assert seen({"term": [f"t{n}" for n in term], "class": [f"c{n % 7}" for n in term]})["class"].told_by == ()
+
+
+def test_rows_that_lead_to_nobody_above_are_told() -> None:
+    above = pa.table({"id": [str(v) for v in range(50)], "sex": ["f"] * 50})
+    for shift, part in ((0, 0.0), (1000, 1.0), (25, 0.5)):
+        below = pa.table({"who": [str(v + shift) for v in range(50)] + [None], "test": ["x"] * 51})
+        assert compare_columns(below.to_batches(), "who", (above.to_batches(), "id"))["test"].strangers == part

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import mare
 from mare.errors import InternalError, SinkError, SourceError
 from mare.finding import open_sink, open_source, refuse_overlap
 from mare.ports import SinkTable
@@ -213,3 +214,21 @@ def test_frames_that_were_read_are_not_replaced_in_their_own_dictionary() -> Non
     assert frames["lines"] is before
     with open_source(frames) as source, open_sink({}) as sink:
         refuse_overlap(source, sink)
+
+
+def test_an_index_that_holds_a_column_is_told_with_what_makes_it_one() -> None:
+    schema = mare.load_schema("""
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+""")
+    people = pd.DataFrame({"id": range(30), "sex": ["F", "M"] * 15})
+    indexed = {"p": people.set_index("id")}
+    with pytest.raises(SourceError, match=r"p\.id: it is the frame's index, and no column\. .* p\.reset_index\(\)"):
+        mare.fit(mare.plan(schema, mare.Budget(2)), indexed, unsafe_seed=1)
+    (fault,) = mare.check(schema, indexed)
+    assert fault.remedy.endswith("p.reset_index()")
+    assert "p.reset_index()" in " ".join(line.lstrip("# ") for line in mare.draft(indexed).splitlines())
+    assert "reset_index" not in mare.draft({"p": people[people.id > 3]})
+    assert mare.check(schema, {"p": indexed["p"].reset_index()}) == ()

@@ -22,7 +22,10 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "decimal commas": (["1,5", "12,50", "7"] * 9, "number", {"decimal": ","}),
     "thousands": (["1.234,50", "12,5"] * 9, "number", {"decimal": ",", "thousands": "."}),
     "plain numbers and a word": (["12", "13"] * 20 + ["NA"], "integer", {"nulls": ("NA",)}),
-    "a word that is none of those for nothing": ([f"{n}.5" for n in range(60)] + ["low"], "number", {"specials": ("low",)}),
+    "a word that is none of those for nothing": ([f"{n}.5" for n in range(99)] + ["low"] * 10, "number", {"specials": ("low",)}),
+    "words that nine rows hold, or one": ([f"{n}.5" for n in range(99)] + ["low"] * 9 + ["Frau Mayer"], "number", {}),
+    "days with a word of one row": ([f"{day:02}.05.2020" for day in range(1, 32)] + ["Tante Erna fragen"], "date",
+                                 {"format": ("%d.%m.%Y",)}),
     "codes": (["A12", "B7", "C1"] * 9, "string", {}),
     "codes with zeros": (["0012", "0713"] * 9, "string", {}),
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
@@ -48,7 +51,11 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
 def test_a_word_among_a_few_numbers_is_one_of_a_list_and_among_many_a_value_of_its_own() -> None:
     few = peek_batches([pa.record_batch({"x": pa.array([*"1234" * 25, *["5+"] * 8])})], "unknown", 9)
     assert (few.kind, few.values, dict(few.reading)) == ("string", ("1", "2", "3", "4", "5+"), {})
-    many = peek_batches([pa.record_batch({"x": pa.array([*map(str, range(20, 90)), "> 89", "n/a"])})], "unknown", 9)
+    many = peek_batches(
+        [pa.record_batch({"x": pa.array([*map(str, range(20, 90)), *map(str, range(20, 90)), *["> 89"] * 10, "n/a"])})],
+        "unknown",
+        9,
+    )
     assert (many.kind, dict(many.reading)) == ("integer", {"nulls": ("n/a",), "specials": ("> 89",)})
 
 
@@ -109,3 +116,9 @@ def test_of_many_words_among_many_numbers_those_that_many_rows_hold_are_told() -
     words = ["<0,5", "<0,01", "negativ", "s.u.", "siehe Befund", "Material fehlt"]
     peek = told([*(f"{n},5" for n in range(300)), *words * 10, "Frau Mayer angerufen"])
     assert (peek.kind, peek.reading["decimal"], set(peek.reading["specials"])) == ("number", ",", set(words))
+
+
+@pytest.mark.parametrize(("rows", "unread"), [(0, False), (1, True), (9, True), (10, False)])
+def test_that_rare_words_are_left_out_is_told_without_them(rows: int, unread: bool) -> None:
+    peek = told([*(f"{n}.5" for n in range(100)), "n/a", "NA", *["Frau Mayer"] * rows])
+    assert (peek.kind, peek.unread) == ("number", unread)

@@ -247,6 +247,17 @@ def test_a_table_that_others_refer_to_is_not_replaced(either_server: MysqlServer
     assert either_server.rows(url, "SELECT a FROM t") == [(1,)]
 
 
+def test_a_table_that_another_database_refers_to_is_not_replaced(either_server: MysqlServer) -> None:
+    """Also one of the same name: what is written anew would leave its rows without the row that they refer to."""
+    url = either_server.create_database()
+    write_simple(url)
+    there, here = (each.rpartition("/")[2] for each in (either_server.create_database(), url))
+    either_server.run(there, f"CREATE TABLE t (a BIGINT, FOREIGN KEY (a) REFERENCES {here}.t (a)); INSERT INTO t VALUES (1)")
+    with pytest.raises(SinkError, match=rf"other tables refer to those to be replaced: {there}\.t \(to t\)"):
+        write_simple(url, replace=True)
+    assert either_server.rows(url, "SELECT a FROM t") == [(1,)]
+
+
 def test_tables_that_are_there_and_empty_are_filled_as_they_are(either_server: MysqlServer) -> None:
     url = either_server.create_database("CREATE TABLE t (a INT PRIMARY KEY, extra VARCHAR(5) DEFAULT 'x')")
     write_simple(url)

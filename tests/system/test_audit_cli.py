@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -47,9 +48,11 @@ def test_a_fit_in_which_nobody_shows_passes_and_a_pipe_is_told_no_number(world: 
 
 def test_a_report_as_json_is_read_back_in_words_and_replaced_by_its_like_alone(world: Path) -> None:
     asked = ("audit", "s.yaml", "--from", "hospital.sqlite", "--entities", 0, "-o", "audit.json")
-    assert mare(*asked, folder=world).returncode == 0
+    printed = mare(*asked, "--json", folder=world)
+    assert (printed.returncode, printed.stderr) == (0, "")
     assert stat.S_IMODE((world / "audit.json").stat().st_mode) == 0o600
     document = read_audit(world / "audit.json")
+    assert json.loads(printed.stdout)["tape"] == document["tape"]
     assert (document["epsilon"], document["status"]) == (2.0, "internal, not private")
     (told,) = audit_in_words(document)
     assert told.startswith("Tape audit: no proof of a fault.")

@@ -248,6 +248,8 @@ def test_the_command_line_from_the_cap_to_the_last_refusal(hospital: Path, tmp_p
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     made = run(["mare", "budget", "create", "b.json", "--epsilon", "1", "--delta", "0", "--label", "pure"], tmp_path)
     assert made.stdout == "b.json: pure, epsilon = 1, delta = 0 for all releases together\n"
+    created = run(["mare", "budget", "create", "c2.json", "--epsilon", "1", "--json"], tmp_path)
+    assert json.loads(created.stdout) == json.loads(run(["mare", "budget", "show", "c2.json", "--json"], tmp_path).stdout)
     options = ["--from", str(hospital), "--delta", "0", "--budget-file", "b.json"]
     fitted = run(["mare", "fit", SCHEMA, *options, "--epsilon", "0.6", "-o", "r.mare", "--unsafe-seed", "1"], tmp_path)
     assert fitted.returncode == 0, fitted.stderr

@@ -62,3 +62,32 @@ def test_what_a_draft_still_asks_is_said_after_the_fit(folder: Path) -> None:
     assert json.loads(fitted.stdout)["reviews"] == [9, 10]
     settled = mare("synth", "schema.yaml", "--from", "data", "--to", "settled.sqlite", "--epsilon", 1, folder=folder)
     assert "REVIEW" not in settled.stderr
+
+
+CAPPED = """
+mare: 1
+entity: people
+tables:
+  people:
+    key: pid
+    columns: {well: {type: boolean}}
+  visits:
+    parent: {table: people, column: pid, type: sequential, order_by: day, max_rows: MOST}
+    columns: {day: {type: number, min: 0, max: 100}}
+"""
+
+
+@pytest.mark.parametrize(("most", "told"), [(5, True), (40, False)])
+def test_a_cap_that_cuts_most_rows_is_told_as_far_as_noisy_numbers_show_it(tmp_path: Path, most: int, told: bool) -> None:
+    """Four hundred people with 3 to 20 visits each. The numbers of visits are noisy; what was cut is not told."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "people.csv").write_text("\n".join(["pid,well", *(f"{pid},{pid % 2}" for pid in range(400)), ""]))
+    visits = [f"{pid},{day}" for pid in range(400) for day in range(3 + pid * 7 % 18)]
+    (tmp_path / "data" / "visits.csv").write_text("\n".join(["pid,day", *visits, ""]))
+    (tmp_path / "schema.yaml").write_text(CAPPED.replace("MOST", str(most)))
+    asked = ["--from", "data", "--epsilon", 3, "--unsafe-seed", 1, "-o", "r.mare"]
+    done = mare("fit", "schema.yaml", *asked, "--json", folder=tmp_path)
+    cut = [doubt for doubt in json.loads(done.stdout)["doubts"] if "`max_rows` (5)" in doubt["what"]]
+    assert [doubt["where"] for doubt in cut] == ["visits"] * told
+    assert ("`max_rows` (5)" in mare("ledger", "r.mare", folder=tmp_path).stdout) == told
+    assert ("`max_rows` (5)" in " ".join(map(str, library.load_release(tmp_path / "r.mare").doubts))) == told

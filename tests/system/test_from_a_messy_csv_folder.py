@@ -71,9 +71,11 @@ def test_true_numbers_go_to_no_pipe_unless_asked_for_as_json(folder: Path) -> No
         "kind": "unreadable",
         "rows": 1000,
         "of": 1000,
+        "below": 0,
         "write": 'decimal: ","',
         "words": {},
         "days": {},
+        "serial": False,
     } in (asked["rows"]["met"])
     assert "rows" not in json.loads(mare("check", "registry.yaml", "--from", "export", "--json").stdout)
 

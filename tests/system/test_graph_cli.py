@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -137,3 +138,15 @@ def test_a_draft_is_drawn_and_said_to_be_one(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "no cap yet" in done.stdout
     assert "still open: mare check" in done.stderr
+
+
+def test_the_graph_as_json(small: Path) -> None:
+    done = mare("graph", small, "--json")
+    page = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [(table["name"], table["role"]) for table in page["tables"]] == [("patients", "entity"), ("visits", "private")]
+    assert [group["name"] for group in page["groups"]] == ["patients.rows", "visits.context", "visits.rows"]
+    assert page["open"] == 0
+    drawn = small.parent / "graph.txt"
+    assert json.loads(mare("graph", small, "--json", "-o", drawn).stdout)["output"] == str(drawn)
+    assert "visits.rows: day" in drawn.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -284,3 +285,34 @@ def test_peeked_types_say_how_messy_values_are_written(tmp_path: Path) -> None:
         "number", ",", ".", ("n/a",)
     )  # fmt: skip
     assert not columns["fee"].peeked  # programs write n/a: it tells of nobody
+
+
+def test_a_draft_as_json(tmp_path: Path) -> None:
+    done = mare("init", CHINOOK_FILE, *CHINOOK_FACTS, "--json", typed="")  # a terminal is asked for nothing
+    page = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "draft.yaml").write_text(page["schema"], encoding="utf-8")
+    assert load_document(tmp_path / "draft.yaml").schema.entity == page["entity"]["table"] == "Customer"
+    assert page["tables"]["Customer"] == "entity"
+    assert page["reviews"]
+    written = json.loads(mare("init", CHINOOK_FILE, "-o", tmp_path / "other.yaml", "--json").stdout)
+    assert "schema" not in written
+    assert written["output"] == str(tmp_path / "other.yaml")
+    like = json.loads(mare("init", CHINOOK_FILE, "--like", tmp_path / "draft.yaml", "--json").stdout)
+    assert "Customer:" in like["schema"]
+    assert "Customer" in like["tables"]
+
+
+@pytest.mark.parametrize(("first", "told"), [(1, None), (5000, "none"), (260, "less than half")])
+def test_a_table_about_other_people_is_told_where_values_are_looked_at(tmp_path: Path, first: int, told: str | None) -> None:
+    (tmp_path / "patients.csv").write_text("\n".join(["patient_id,sex", *(f"{n},{'fm'[n % 2]}" for n in range(1, 401)), ""]))
+    labs = [f"{first + n},{n % 7 + 0.5}" for n in range(400)]
+    (tmp_path / "labs.csv").write_text("\n".join(["patient_id,value", *labs, ""]))
+    blind, done = mare("init", tmp_path), mare("init", tmp_path, "--peek-types", "--entity", "patients")
+    assert "of the rows of labs" not in blind.stdout + blind.stderr
+    assert (
+        "--read-rows" in blind.stderr.splitlines()[-1]
+    )  # no foreign key is declared: only the rows tell whether names are right
+    line = f"REVIEW: {told} of the rows of labs have a patient_id that stands in patients"
+    assert (line in done.stderr) == (told is not None), done.stderr
+    assert ("of the rows of labs" in done.stdout) == (told is not None)

@@ -87,12 +87,15 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
             return seen
         above_first = _load(memory, "above", above[0])
         copies, begins, ends = _compared_above(memory, names, by, above[1])
+        # Where not all rows above were read, nobody knows who is missing there.
+        strangers = _strangers(memory, by, above[1]) if first is None and above_first is None else 0.0
     return {
         name: replace(
             told,
             copies=copies.get(name),
             begins=begins.get(name),
             ends=ends.get(name),
+            strangers=strangers,
             rows=above_first if first is None else first,
         )
         for name, told in seen.items()
@@ -156,6 +159,14 @@ def _compared_above(
         begins |= {name: min(earlier, key=lambda other: earlier[other])} if earlier else {}
         ends |= {name: min(later, key=lambda other: later[other])} if later else {}
     return copies, begins, ends
+
+
+def _strangers(memory: duckdb.DuckDBPyConnection, by: str, key: str) -> float:
+    """The part of the rows whose key is nobody's above."""
+    known = f"EXISTS (FROM above WHERE above.{quoted(key)} = met.{quoted(by)})"
+    query = f"SELECT coalesce(avg((NOT {known})::INT), 0) FROM met WHERE {quoted(by)} IS NOT NULL"
+    ((part,),) = memory.execute(query).fetchall()
+    return float(part)
 
 
 def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) -> set[str]:

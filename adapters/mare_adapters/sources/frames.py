@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from mare.errors import SourceError
 from mare.ports import Place
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection, StorageKind
+from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
@@ -59,13 +59,17 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         return self
 
     def _reflect(self) -> Reflection:
-        tables = []
+        tables, left_out = [], []
         for name, frame in self._open.items():
             kinds = {str(column): _kind(frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)}
             # Any column may hold NULL: pandas tells nothing else.
             columns = tuple(ReflectedColumn(column, kind, inferred=True) for column, kind in kinds.items())
             tables.append(ReflectedTable(name, columns))
-        return Reflection(self.label, tuple(tables))
+            for level in frame.index.names:
+                if level is not None and str(level) not in kinds:
+                    remedy = f"Hand over the frame with it as a column: {name}.reset_index()"
+                    left_out.append(LeftOut(f"{name}.{level}", "it is the frame's index, and no column", remedy))
+        return Reflection(self.label, tuple(tables), tuple(left_out))
 
     def about(self, table: str) -> int | None:
         return len(self._open[find_table(self.reflect(), table).name])

@@ -46,8 +46,8 @@ _MONTHS = ("%m.%Y", "%m/%Y", "%Y")
 _PARTIAL = r"\d{4}(-\d\d)?"
 """A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
 _NEARLY_ALL, _MOST_WORDS, _COMMON = 0.9, 5, 10
-"""So much of a column tells what it is, where the rest are a few words; of more words, those that so many rows hold are told: the
-others may be somebody's."""
+"""So much of a column tells what it is, where the rest are a few words. Those that so many rows hold are told: the others may be
+somebody's."""
 _FEW, _MANY = 20, 100
 """Numbers among which a word is one of a list; and so many that none is."""
 _NOTHING = MISSING | frozenset(
@@ -81,12 +81,14 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
     repeats = missing = None
-    binary = False
+    binary = unread = False
     if kind == "unknown":
+        written = column
         held = present(column)  # what is missing again and again is no value that repeats
         repeats = bool(_row(connection, f"SELECT count({held}) > count(DISTINCT {held}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
         missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
+        unread = _leaves_some(connection, relation, written, column, [*reading.get("nulls", ()), *reading.get("specials", ())])
         if kind == "integer":
             binary = _row(connection, f"SELECT min({column}) = 0 AND max({column}) = 1 FROM {relation}") == (True,)
     low = high = values = None
@@ -104,6 +106,7 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         reading=reading,
         repeats=repeats,
         missing=missing,
+        unread=unread,
         binary=binary,
     )
 
@@ -247,13 +250,18 @@ def _words_left(
     most = filled if values > _MANY else filled * (1 - _NEARLY_ALL)
     if sum(int(rows) for _, rows in left) > most or (len(left) > _MOST_WORDS and values <= max(_MANY, len(left))):
         return None
-    if len(left) > _MOST_WORDS:
-        left = [(word, rows) for word, rows in left if int(rows) >= _COMMON]
     nothing = tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
-    telling = tuple(str(word) for word, _ in left if str(word) not in nothing)
+    telling = {str(word): int(rows) for word, rows in left if str(word) not in nothing}
     if telling and values <= _FEW:
         return None
-    return {name: words for name, words in (("nulls", nothing), ("specials", telling)) if words}
+    common = tuple(word for word, rows in telling.items() if rows >= _COMMON)
+    return {name: words for name, words in (("nulls", nothing), ("specials", common)) if words}
+
+
+def _leaves_some(connection: duckdb.DuckDBPyConnection, relation: str, column: str, read: str, words: Sequence[str]) -> bool:
+    """Whether any text is neither read nor one of these words."""
+    query = f"SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL AND NOT list_contains($1, {column})"
+    return bool(connection.execute(query, [list(words)]).fetchall()[0][0])
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[object, ...]:

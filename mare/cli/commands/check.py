@@ -24,6 +24,7 @@ from mare.finding import open_source
 if TYPE_CHECKING:
     from mare.audit.rows_met import Met, RowsMet
     from mare.schema import Fault, Schema
+    from mare.schema.columns import AnyColumn
     from mare.schema.loading import Examination
 
 _ORDER = ("error", "unsettled", "info")
@@ -200,7 +201,7 @@ def _words(met: Met, schema: Schema) -> str:
         words = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
     else:
         words = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
-    return words + _hints(met)
+    return words + _hints(met) + _wider(met, column)
 
 
 def _hints(met: Met) -> str:
@@ -216,7 +217,19 @@ def _hints(met: Met) -> str:
         held = ", ".join(f"{day} ({rows:,})" for day, rows in met.guess.days)
         listed = ", ".join(f'"{day}"' for day, _ in met.guess.days)
         hints += f"; {held}: if that means none, write specials: [{listed}]"
+    if met.guess.serial:
+        hints += "; they look like days that a spreadsheet has counted: have it write dates, or declare type: integer"
     return hints
+
+
+def _wider(met: Met, column: AnyColumn | None) -> str:
+    """Which line says that what lies outside a range is meant: the calendar's days stand in no column."""
+    from mare.schema.columns import Ordinal
+
+    ends = [f"{field}:" for field, rows in (("min", met.below), ("max", met.rows - met.below)) if rows]
+    if met.kind != "outside" or not isinstance(column, Ordinal) or column.anchors or column.depends_on_items or met.guess.write:
+        return ""
+    return f"; they would be moved onto its end: if they are meant, write {' and '.join(ends)} of its own for it, wider"
 
 
 def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:
@@ -228,9 +241,9 @@ def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:
         "read": dict(met_rows.notes.read),
         "met": [
             {
-                "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of,
+                "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of, "below": met.below,
                 "write": met.guess.write or None, "words": dict(met.guess.words),
-                "days": dict(met.guess.days),
+                "days": dict(met.guess.days), "serial": met.guess.serial,
             }
             for met in met_rows.met
         ],

@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mare.cli.app import app
+from mare.cli.options import AsJson
 from mare.cli.progress import count_bar
-from mare.cli.telling import check_output, many, print_utf8, without_blanks, write_output
+from mare.cli.telling import check_output, many, print_json, print_utf8, without_blanks, write_output
 from mare.errors import SinkError
 from mare.finding import open_source
 from mare.ports import Source
@@ -60,6 +61,7 @@ def init(
         bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--replace", "--force", help="Overwrite the file, if it is a schema.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
     from mare.installed import has_fakes
@@ -72,25 +74,49 @@ def init(
     if like is not None:
         if entity is not None or peek or peek_types:
             raise typer.BadParameter("--like takes the schema as it is: leave out --entity, --peek and --peek-types.")
-        _cut(source, like, output, days, entities)
+        _cut(source, like, output, days, entities, as_json)
         return
     facts = PublicFacts(date.today(), days, entities, has_fakes())
     with open_source(source) as opened:
-        with count_bar("reading the catalogue", quiet=False):
+        with count_bar("reading the catalogue", quiet=as_json):
             reflection = opened.reflect()
         refuse_headers(opened)
         draft = make_draft(reflection, facts, entity)
-        if (facts := _ask_for_facts(facts, draft)) != draft.facts:
+        if not as_json and (facts := _ask_for_facts(facts, draft)) != draft.facts:
             draft = make_draft(reflection, facts, entity)
         if peek or peek_types:
-            draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek))
-    command = _next_command(draft.source, output)
+            draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek, quiet=as_json))
+    command = _next_command(draft.source, output, reflection)
     text = write_draft(draft, command)
-    if output is None:
-        print_utf8(text)
-    else:
-        write_output(output, text, private=bool(draft.peeked))
+    _hand_over(text, output, private=bool(draft.peeked), as_json=as_json)
+    if as_json:
+        page = {"output": str(output)} if output is not None else {"schema": text}
+        print_json(page | _page(draft, command, resembled(reflection)))
+        return
     _summarise(draft, output, command, resembled(reflection))
+
+
+def _hand_over(text: str, output: Path | None, *, private: bool, as_json: bool) -> None:
+    """To the file or the terminal; a page of JSON quotes it."""
+    if output is not None:
+        write_output(output, text, private=private)
+    elif not as_json:
+        print_utf8(text)
+
+
+def _page(draft: Draft, command: str, like: str | None) -> dict[str, object]:
+    """What the summary says, for --json."""
+    guess = draft.entity
+    return {
+        "source": draft.source,
+        "read": draft.peeked or draft.what_was_read,
+        "entity": {"table": guess.table, "by": guess.by, "why": guess.why, "rivals": list(guess.rivals)},
+        "tables": {drafted.name: drafted.role for drafted in draft.tables},
+        "reviews": [note.text for note in draft.notes if note.review],
+        "untyped": draft.untyped,
+        "like": like,
+        "next": command,
+    }
 
 
 def _ask_for_facts(facts: PublicFacts, draft: Draft) -> PublicFacts:
@@ -121,14 +147,14 @@ def _prompted(question: str, read: Callable[[str], Answer]) -> Answer | None:
 
 
 def _peeks(
-    opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool
+    opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool, quiet: bool
 ) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
     from mare.ports import Comparing
     from mare.schema.drafting import compared, make_draft, undeclared, untyped
 
     peeks: dict[tuple[str, str], Peek] = {}
-    with count_bar("looking at columns", quiet=False, of_the_source=True) as tell:
+    with count_bar("looking at columns", quiet=quiet, of_the_source=True) as tell:
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
@@ -151,34 +177,41 @@ def _is_schema(beginning: bytes) -> bool:
     return b"\0" not in beginning and any(line.startswith(b"mare:") for line in beginning.splitlines())
 
 
-def _next_command(source: str, output: Path | None) -> str:
-    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}"
+def _next_command(source: str, output: Path | None, reflection: Reflection) -> str:
+    """Where no foreign key is declared, names alone say what belongs together: whether it does, only the rows say."""
+    rows = "" if any(table.foreign_keys for table in reflection) else " --read-rows"
+    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}{rows}"
 
 
-def _cut(source: str, like: str, output: Path | None, between: tuple[date, date] | None, entities: int | None) -> None:
+def _cut(
+    source: str, like: str, output: Path | None, between: tuple[date, date] | None, entities: int | None, as_json: bool
+) -> None:
     """The schema to the file or the terminal, what it lost beside it."""
     from mare.schema.cutting import cut_schema
     from mare.schema.drafting import PublicFacts
     from mare.schema_verbs import refuse_headers
 
     facts = PublicFacts(date.today(), between, entities)
-    with open_source(source) as opened, count_bar("reading the catalogue", quiet=False):
+    with open_source(source) as opened, count_bar("reading the catalogue", quiet=as_json):
         refuse_headers(opened)
         reflection = opened.reflect()
         text, cut = cut_schema(like, reflection, facts.between, facts.entities)
         label = opened.label
-    if output is None:
-        print_utf8(text)
-    else:
-        write_output(output, text)
+    _hand_over(text, output, private=False, as_json=as_json)
     kept = [name for name, table in cut.tables.items() if isinstance(table, dict) and not table.get("ignore")]
+    command = _next_command(label, output, reflection)
+    if as_json:
+        page = {"output": str(output)} if output is not None else {"schema": text}
+        cut_away = {"tables": list(map(str, kept)), "cut": list(cut.summary), "next": command}
+        print_json({**page, "source": label, "like": like, "read": reflection.what_was_read, **cut_away})
+        return
     typer.echo(
         f"{like}, cut down to {label}: {many(len(kept), 'table')} ({', '.join(map(str, kept))}). {reflection.what_was_read}",
         err=True,
     )
     for line in cut.summary:
         typer.echo(f"  {line}", err=True)
-    typer.echo(f"Next: {_next_command(label, output)}", err=True)
+    typer.echo(f"Next: {command}", err=True)
 
 
 def _summarise(draft: Draft, output: Path | None, command: str, like: str | None) -> None:

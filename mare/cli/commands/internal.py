@@ -58,6 +58,7 @@ def audit(
     ] = False,
     seed: Annotated[int, typer.Option(help="Another seed, other entities and other noise.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the verdict and errors.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
@@ -71,13 +72,16 @@ def audit(
     check_output(output, what, like, ReleaseError, lambda beginning: beginning.startswith(starts), overwrite=replace)
     made = plan(schema, Budget(epsilon, delta))
     keep_off(source, {"the report": output})
-    with count_bar("auditing", quiet) as watch:
+    with count_bar("auditing", quiet or as_json) as watch:
         audited = source_audit(
             made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch
         )
     if output is not None:
         _write(audited, made, output)
-    typer.echo(audited.render() if sys.stdout.isatty() and not quiet else _verdict(audited, output))
+    if as_json:
+        print_json(_document(audited, made))
+    else:
+        typer.echo(audited.render() if sys.stdout.isatty() and not quiet else _verdict(audited, output))
     if not audited.report.passed:
         raise typer.Exit(FAILED)
 
@@ -96,14 +100,10 @@ _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
 
 def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     """For its owner's eyes only; with what it takes to file it beside a release."""
-    from mare.audit import audit_document
     from mare.schema.yaml_writing import schema_hash
 
     if file.suffix == ".json":
-        facts = {"how": audited.how, "made": utc(datetime.now(UTC)), "mare": __version__, "schema": schema_hash(plan.schema)}
-        claimed = {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta}
-        document = audit_document(audited.report, None, **facts, **claimed)
-        write_whole(file, json.dumps(document, indent=2, ensure_ascii=False) + "\n", private=True)
+        write_whole(file, json.dumps(_document(audited, plan), indent=2, ensure_ascii=False) + "\n", private=True)
         return
     lines = [
         f"Made: {utc(datetime.now(UTC))}, with mare {__version__}",
@@ -113,6 +113,15 @@ def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
         "made for, both in the norm that is named (L1, L2, or the largest change). A ratio above 1 would be a broken promise.",
     ]
     write_whole(file, "\n".join([_HEAD, *lines, "", audited.render(), ""]), private=True)
+
+
+def _document(audited: SourceAudit, plan: Plan) -> dict[str, object]:
+    """The report as JSON, true distances among it, for who asks for that."""
+    from mare.audit import audit_document
+    from mare.schema.yaml_writing import schema_hash
+
+    facts = {"how": audited.how, "made": utc(datetime.now(UTC)), "mare": __version__, "schema": schema_hash(plan.schema)}
+    return audit_document(audited.report, None, **facts, epsilon=plan.budget.epsilon, delta=plan.budget.delta)
 
 
 @app.command()

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -31,6 +31,7 @@ from mare.privacy.budget import Budget
 if TYPE_CHECKING:
     from mare.planning import Plan, PlannedGroup
     from mare.planning.plan import Verdict
+    from mare.schema import Schema
 
 _SUFFIXES = (".svg", ".txt")
 _WIDTH = 100
@@ -43,6 +44,7 @@ def graph(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw into this file: .svg for a picture, .txt for text.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw the tables, the column groups and what each may look at. Reads no data."""
     from mare.graph.drawing import draw_svg, draw_text
@@ -63,15 +65,38 @@ def graph(
             drawn = draw_text(document.schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)
     except SchemaError as error:
         raise with_lines(error, document) from None
+    if output is not None:
+        write_output(output, drawn)
+    if as_json:
+        print_json(_graph_page(document.schema, output, len(document.faults)))
+        return
     if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(drawn.encode(sys.stdout.encoding or "utf-8", errors="replace"))
         sys.stdout.flush()
     else:
-        write_output(output, drawn)
         typer.echo(f"drew {output}", err=True)
     if document.faults:
         typer.echo(f"{len(document.faults)} of its questions are still open: mare check {schema} lists them.", err=True)
+
+
+def _graph_page(schema: Schema, output: Path | None, questions: int) -> dict[str, object]:
+    """What is drawn, for --json."""
+    from mare.graph.dag import DatasetDag
+    from mare.graph.pdag import column_groups
+
+    dag = DatasetDag.of(schema)
+    groups = [
+        {"name": group.name, "columns": [column.name for column in group.columns], "history": list(map(str, group.history))}
+        for group in column_groups(schema)
+    ]
+    return {
+        "output": None if output is None else str(output),
+        "tables": [asdict(node) for node in dag.nodes],
+        "edges": [asdict(edge) for edge in dag.edges],
+        "groups": groups,
+        "open": questions,
+    }
 
 
 _Number = TypeVar("_Number", int, float)

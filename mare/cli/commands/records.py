@@ -164,12 +164,14 @@ def create(
     label: Annotated[
         str | None, typer.Option(help="What releases call it in their ledgers; the file's name unless given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a budget file with nothing spent."""
     if (word := plainly(epsilon, delta)) is not None:
         remark(f"mare: {word}.", quiet=False)
     made = BudgetFile.create(file, Budget(epsilon, delta), file.stem if label is None else label, datetime.now(UTC))
-    typer.echo(f"{file}: {made.read().label}, epsilon = {epsilon:g}, delta = {delta:g} for all releases together")
+    line = f"{file}: {made.read().label}, epsilon = {epsilon:g}, delta = {delta:g} for all releases together\n"
+    typer.echo(made.read().to_json() if as_json else line, nl=as_json)
 
 
 @budget.command()

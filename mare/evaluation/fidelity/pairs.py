@@ -7,7 +7,7 @@ What a row above or before holds is gathered beside the row itself, with one cod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, islice, permutations
 
@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Domain, Marginal
-from mare.evaluation.measured import ANY_OTHER, KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
+from mare.evaluation.measured import (
+    ANY_OTHER,
+    FEWEST_ROWS,
+    KINDS,
+    Closeness,
+    PairFidelity,
+    PairKind,
+    PairMeans,
+    SetName,
+)
 from mare.evaluation.sides import Side
 from mare.stage.kernel import CodedRows, count_dense
 
@@ -98,9 +107,14 @@ Steps = Mapping[tuple[str, str], Mapping[SetName, Counts]]
 """By table and column: its codes, and those of the row before or beside."""
 
 
-def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], Steps]:
+TooFew = Mapping[PairKind, Collection[str]]
+"""By kind of pair, the tables of which hardly any real row has such another row: there is nothing to hold a pair against."""
+
+
+def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], Steps, TooFew]:
     """Every pair of every table, on all sides and beside columns that have nothing to do with each other."""
     compared: list[PairFidelity] = []
+    too_few: dict[PairKind, set[str]] = {}
     steps: dict[tuple[str, str], Mapping[SetName, Counts]] = {}
     rng, cells = np.random.default_rng(seed), 0
     for table in coded.features:
@@ -108,9 +122,13 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], St
         if not pairs:
             continue
         counts = {name: count_pairs(coded, name, table, pairs, seed) for name in coded.sets}
+        rows = len(coded.sets["real"].side.entity[table])
         for i, pair in enumerate(pairs):
             other, _, back = pair.there
             real = counts["real"][i]
+            if real.sum() < FEWEST_ROWS <= rows:
+                too_few.setdefault(pair.kind, set()).add(table)
+                continue
             closeness = {name: _closeness(real, counts[name][i]) for name in coded.others}
             if pair.here == other and back in (1, ANY_OTHER):
                 steps[table, other.name] = {name: held[i] for name, held in counts.items()}
@@ -134,7 +152,7 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], St
                     counts=kept,
                 )
             )
-    return tuple(compared), steps
+    return tuple(compared), steps, too_few
 
 
 def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], seed: int) -> list[Counts]:

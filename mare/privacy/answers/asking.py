@@ -25,7 +25,7 @@ def checked_shapes(till: Till, marginals: Sequence[Marginal]) -> list[tuple[int,
         if axes in seen:
             raise PrivacyError(
                 f"{till.where}: the cross-tab of {described(marginal)} was asked twice in one call. Measure it once: a repeated "
-                "or transposed table is the same table, and would be paid for twice. Nothing was charged."
+                "or transposed table is the same table, and would be paid for twice."
             )
         seen.add(axes)
     return [tuple(_size(till, axis) for axis in marginal.axes) for marginal in marginals]
@@ -36,12 +36,12 @@ def _size(till: Till, axis: Axis) -> int:
     try:
         size = axis_size(axis, view.domain, view.coarsenings)
     except ValueError as error:
-        raise PrivacyError(f"{till.where} has {error}. Nothing was charged.") from error
+        raise PrivacyError(f"{till.where} has {error}.") from error
     back = axis.lag + axis.same_as_lag + axis.new_since
     if back > view.memory:
         raise PrivacyError(
             f"{till.where}, column {axis.column!r}: the axis looks {back} rows back; the view remembers {view.memory}. "
-            "Declare a longer `memory` in the schema. Nothing was charged."
+            "Declare a longer `memory` in the schema."
         )
     return size
 

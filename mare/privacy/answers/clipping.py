@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
-from mare.privacy.gaussian import LARGEST_SIGMA
-from mare.privacy.laplace import LARGEST_SCALE
+from mare.privacy.noise import FEWEST_BITS, largest_scale
 from mare.privacy.till import Quote, Till
 
 Integers = NDArray[np.int64]
 
-MOST_BITS, FEWEST_BITS = 16, 8
+MOST_BITS = 16
 """Bits of a factor: fewer only where the noise, told in such small units, would be beyond its sampler."""
 
 
@@ -39,7 +38,7 @@ class Clip:
 
     def __post_init__(self) -> None:
         if not _is_positive(self.bound):
-            raise PrivacyError(f"a clip of {self.bound!r} is not one: it must be a finite number above 0. Nothing was charged.")
+            raise PrivacyError(f"a clip of {self.bound!r} is not one: it must be a finite number above 0.")
 
     @staticmethod
     def chosen(
@@ -73,7 +72,7 @@ class ChosenClip:
         if not _is_positive(self.bias):
             wrong.append(f"its bias is {self.bias!r}, and must be a finite number above 0")
         if wrong:
-            raise PrivacyError(f"a clip cannot be chosen so: {'; '.join(wrong)}. Nothing was charged.")
+            raise PrivacyError(f"a clip cannot be chosen so: {'; '.join(wrong)}.")
 
     def bounds(self, cap: int) -> tuple[float, ...]:
         """The candidates, ascending, none above the cap: there clipping ends, and the cap itself is one."""
@@ -132,19 +131,27 @@ def _each(values: Integers, factor: Callable[[int], int]) -> Integers:
 
 def limit_and_quote(till: Till, clip: Clip, tables: int, share: float) -> tuple[Limit, Quote]:
     """The clip in as many bits as the noise can be drawn in, and its price."""
-    largest = LARGEST_SCALE if till.pure else LARGEST_SIGMA
-    bits = MOST_BITS
+    largest, bits = largest_scale(till.pure), MOST_BITS
     while True:
         limit = Limit(min(float(clip.bound), float(till.view.max_rows_per_entity)), tables, till.pure, bits)
         if limit.most < 1:
             raise PrivacyError(
-                f"{till.where}: a clip of {clip.bound:g} is too small to keep anything of an entity. Nothing was charged. "
+                f"{till.where}: a clip of {clip.bound:g} is too small to keep anything of an entity. "
                 "Below 1 a clip only costs: an entity with one row adds 1."
             )
         quote = till.quote(limit.sensitivity_squared, share)
         if quote.scale <= largest or bits <= FEWEST_BITS:
             return limit, quote
         bits -= 1
+
+
+def drawable_bounds(till: Till, clip: ChosenClip, tables: int, share: float) -> tuple[float, ...]:
+    """The candidates whose noise can be drawn for this share, which is public: a wide cap is no reason to refuse a small clip.
+    The smallest is one whatever its noise: where not even that can be drawn the question is refused."""
+    bounds = clip.bounds(till.view.max_rows_per_entity)
+    while len(bounds) > 1 and limit_and_quote(till, Clip(bounds[-1]), tables, share)[1].scale > largest_scale(till.pure):
+        bounds = bounds[:-1]
+    return bounds
 
 
 def entity_weights(till: Till, limit: Limit, marginals: Sequence[Marginal], rows: Integers) -> Integers:

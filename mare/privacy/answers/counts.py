@@ -116,5 +116,5 @@ def _refuse_too_many(till: Till, cells: Sequence[int]) -> None:
         return
     raise PrivacyError(
         f"{till.where}: {sum(cells):,} cells in {len(cells)} cross-tabs were asked (the largest has {max(cells):,}); at most "
-        f"{MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together. Nothing was charged."
+        f"{MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together."
     )

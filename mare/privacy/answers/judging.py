@@ -60,17 +60,11 @@ class Judged:
 def judge(till: Till, candidates: Sequence[Candidate | None], weighting: Weighting) -> list[Judged]:
     """Check every candidate against the public facts of the view, and work out its sensitivity."""
     if weighting not in get_args(Weighting):
-        raise PrivacyError(
-            f"{till.where}: there is no weighting {weighting!r}. Weightings: {', '.join(get_args(Weighting))}. "
-            "Nothing was charged."
-        )
+        raise PrivacyError(f"{till.where}: there is no weighting {weighting!r}. Weightings: {', '.join(get_args(Weighting))}.")
     mass = UNIT if weighting == "entity" else UNIT * till.view.max_rows_per_entity
     judged = [_judged(till, candidate, mass, f"{till.where}, candidate {i}") for i, candidate in enumerate(candidates)]
     if not any(entry.sensitivity for entry in judged):
-        raise PrivacyError(
-            f"{till.where}: there is nothing to judge: no candidate, or none whose score could be anything but 0. "
-            "Nothing was charged."
-        )
+        raise PrivacyError(f"{till.where}: there is nothing to judge: no candidate, or none whose score could be anything but 0.")
     return judged
 
 
@@ -104,17 +98,15 @@ def in_units(values: object, what: str) -> Integers:
     try:
         numbers: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise PrivacyError(f"{what}: these are not numbers. Nothing was charged.") from None
+        raise PrivacyError(f"{what}: these are not numbers.") from None
     if not (np.isfinite(numbers).all() and np.abs(numbers).max(initial=0.0) <= _LARGEST_PUBLIC):
-        raise PrivacyError(f"{what}: a number is missing, infinite or beyond 2^40. Nothing was charged.")
+        raise PrivacyError(f"{what}: a number is missing, infinite or beyond 2^40.")
     return np.rint(numbers * UNIT).astype(np.int64)
 
 
 def weight_units(candidate: Distance, where: str) -> int:
     if not _is_number(candidate.weight) or not 0 <= candidate.weight <= _LARGEST_WEIGHT:
-        raise PrivacyError(
-            f"{where}: the weight is {candidate.weight!r}; it must be between 0 and {_LARGEST_WEIGHT:g}. Nothing was charged."
-        )
+        raise PrivacyError(f"{where}: the weight is {candidate.weight!r}; it must be between 0 and {_LARGEST_WEIGHT:g}.")
     return int(candidate.weight * UNIT)
 
 
@@ -123,19 +115,17 @@ def _judged(till: Till, candidate: Candidate | None, mass: int, where: str) -> J
         return Judged(None, None, (), 0)
     if not isinstance(candidate, _KINDS):
         kinds = ", ".join(kind.__name__ for kind in _KINDS)
-        raise PrivacyError(
-            f"{where}: there is no quality {type(candidate).__name__!r}. Candidates are: {kinds}, or None. Nothing was charged."
-        )
+        raise PrivacyError(f"{where}: there is no quality {type(candidate).__name__!r}. Candidates are: {kinds}, or None.")
     if isinstance(candidate, NormRank):
         checked_shapes(till, candidate.marginals)
         for what, value in (("clip", candidate.clip), ("rank", candidate.rank)):
             if not _is_number(value) or not 0 <= value <= _LARGEST_PUBLIC:
-                raise PrivacyError(f"{where}: the {what} is {value!r}; it must be a number of at least 0. Nothing was charged.")
+                raise PrivacyError(f"{where}: the {what} is {value!r}; it must be a number of at least 0.")
         return Judged(candidate, None, (), UNIT)
     if isinstance(candidate, Summed):
         parts = tuple(_judged(till, part, mass, f"{where}, part {i}") for i, part in enumerate(candidate.parts))
         if not parts or not all(isinstance(part, Tvd | TvdToReleased) for part in candidate.parts):
-            raise PrivacyError(f"{where}: a sum is one of at least one Tvd or TvdToReleased. Nothing was charged.")
+            raise PrivacyError(f"{where}: a sum is one of at least one Tvd or TvdToReleased.")
         # A sum is no further from another one than its parts are together.
         return Judged(candidate, None, (), sum(part.sensitivity for part in parts), parts)
     marginal = candidate.marginal if isinstance(candidate, Distance) else _together(candidate, where)
@@ -143,7 +133,7 @@ def _judged(till: Till, candidate: Candidate | None, mass: int, where: str) -> J
     if prod(shape) > MOST_SCORED:
         raise PrivacyError(
             f"{where}: its cross-tab has {prod(shape):,} cells; at most {MOST_SCORED:,} are scored. Coarsen columns, or take "
-            "fewer of them. Nothing was charged."
+            "fewer of them."
         )
     return Judged(candidate, marginal, shape, _sensitivity(candidate, shape, mass, where))
 
@@ -157,25 +147,22 @@ def _sensitivity(candidate: Tvd | TvdToReleased | FScore | Distance, shape: tupl
         return mass
     if isinstance(candidate, FScore):
         if shape[0] != 2:
-            raise PrivacyError(
-                f"{where}: F is for a child with two values, {candidate.child.column!r} has {shape[0]}. Use Tvd. "
-                "Nothing was charged."
-            )
+            raise PrivacyError(f"{where}: F is for a child with two values, {candidate.child.column!r} has {shape[0]}. Use Tvd.")
         return mass
     reference = in_units(candidate.reference, f"{where}, reference").shape
     if reference != shape:
-        raise PrivacyError(f"{where}: the reference is shaped {reference}, the cross-tab {shape}. Nothing was charged.")
+        raise PrivacyError(f"{where}: the reference is shaped {reference}, the cross-tab {shape}.")
     return weight_units(candidate, where) * mass >> WEIGHT_BITS
 
 
 def _together(candidate: Tvd | TvdToReleased | FScore, where: str) -> Marginal:
     if not candidate.parents:
-        raise PrivacyError(f"{where}: it has no parents. Give at least one axis. Nothing was charged.")
+        raise PrivacyError(f"{where}: it has no parents. Give at least one axis.")
     given = candidate.given if isinstance(candidate, Tvd) else ()
     try:
         return Marginal((candidate.child, *candidate.parents, *given))
     except ValueError as error:
-        raise PrivacyError(f"{where}: {error}. Nothing was charged.") from None
+        raise PrivacyError(f"{where}: {error}.") from None
 
 
 def _check_released(candidate: TvdToReleased, size: int, where: str) -> None:
@@ -183,13 +170,12 @@ def _check_released(candidate: TvdToReleased, size: int, where: str) -> None:
     released = candidate.released
     if len(released) != size or any(isinstance(value, bool) or not isinstance(value, int | np.integer) for value in released):
         raise PrivacyError(
-            f"{where}: what was released must be {size} whole numbers, one per code of {candidate.child.column!r}. "
-            "Nothing was charged."
+            f"{where}: what was released must be {size} whole numbers, one per code of {candidate.child.column!r}."
         )
     if min(released) < 0 or not 0 < sum(released) < LARGEST:
         raise PrivacyError(
             f"{where}: what was released must not be negative and must add up to more than 0 (and less than 2^61): it is a "
-            "distribution. Nothing was charged."
+            "distribution."
         )
 
 

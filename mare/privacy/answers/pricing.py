@@ -20,7 +20,7 @@ from mare.privacy.noise import standard_deviation
 from mare.privacy.qualities import UNIT, NormRank
 from mare.privacy.till import Quote, Till
 
-from .clipping import AnyClip, ChosenClip, Clip, Limit, entity_weights, limit_and_quote
+from .clipping import AnyClip, ChosenClip, Clip, Limit, drawable_bounds, entity_weights, limit_and_quote
 from .selecting import answer_select, quote_choice
 
 Integers = NDArray[np.int64]
@@ -55,10 +55,11 @@ def priced(till: Till, tables: int, share: float, clip: AnyClip | None) -> Price
         limit, quote = limit_and_quote(till, clip, tables, share)
         return Price(quote, limit)
     if not isinstance(clip, ChosenClip):
-        raise PrivacyError(f"{till.where}: {clip!r} is no clip; write Clip(3.0), for instance. Nothing was charged.")
+        raise PrivacyError(f"{till.where}: {clip!r} is no clip; write Clip(3.0), for instance.")
     till.portion(share)
     quote_choice(till, UNIT, share * clip.portion)
-    rest, bounds = share * (1 - clip.portion), clip.bounds(cap)
+    rest = share * (1 - clip.portion)
+    bounds = drawable_bounds(till, clip, tables, rest)
     limit_and_quote(till, Clip(bounds[0]), tables, rest)
     limit, quote = limit_and_quote(till, Clip(bounds[-1]), tables, rest)
     return Price(quote, limit)
@@ -80,7 +81,7 @@ def settled(
     above = balanced if clip.above is None else clip.above
     # under pure ε the norm of an entity is its number of rows, which no marginal changes
     measured = () if till.pure else tuple(marginals)
-    bounds = clip.bounds(till.view.max_rows_per_entity)
+    bounds = drawable_bounds(till, clip, len(marginals), share * (1 - clip.portion))
     ranks = [NormRank(measured, bound, above) for bound in bounds]
     picked = answer_select(till, ranks, share * clip.portion, _reluctance(till, bounds, share * clip.portion), "entity")
     return priced(till, len(marginals), share * (1 - clip.portion), Clip(bounds[picked.index]))

@@ -65,15 +65,13 @@ def answer_select(
     judged = judge(till, candidates, weighting)
     taken_off = in_units(np.zeros(len(judged)) if penalties is None else penalties, f"{till.where}, penalties")
     if taken_off.shape != (len(judged),):
-        raise PrivacyError(
-            f"{till.where}: {taken_off.size} penalties were given for {len(judged)} candidates. Nothing was charged."
-        )
+        raise PrivacyError(f"{till.where}: {taken_off.size} penalties were given for {len(judged)} candidates.")
     quote = quote_choice(till, max(entry.sensitivity for entry in judged), share)
     till.assert_cap()
     marginals = cross_tabs(judged)
     what = f"choice among {named(judged)}"
     query = described_choice(till, quote, what, marginals, unit=UNIT, public=fingerprint(judged, taken_off))
-    till.pay(query, described_charge(query, len(judged)), quote.portion)
+    till.pay(query, described_charge(query, len(judged), 0.0), quote.portion)
     index = released_choice(till, query, quote, exact_scores(till, judged, weighting) - taken_off)
     return Selected(index, candidates[index], quote.choice.rule, quote.scale / UNIT, quote.sensitivity / UNIT, quote.cost)
 

@@ -121,9 +121,9 @@ class WrittenNumber(Written):
     """How the source writes numbers, where it stores them as text."""
 
     unit: str | None = None
-    """What it is counted in: mg, mmol/L. For people, and where texts say their unit (`units`)."""
+    """What it is counted in: mg, mmol/L, %. Texts may end with it, or begin with it ($5)."""
     units: dict[str, float] = {}
-    """Other units that texts may end with, and how many of `unit` one is (`{g: 1000}` where `unit: mg`). They come out in it."""
+    """Other units that stand there, and how many of `unit` one is (`{g: 1000}` where `unit: mg`). They come out in it."""
     decimal: Literal[".", ","] | None = None
     """What stands before the decimals, where numbers are stored as text."""
     thousands: Literal[".", ",", " ", "'"] | None = None
@@ -139,7 +139,7 @@ class WrittenNumber(Written):
         return super().is_rewritten or bool(self.units) or self.form != PLAIN
 
     def plain_sql(self, text: str, *, stored_text: bool) -> str | None:
-        if not self.is_rewritten or not (stored_text or self.words):
+        if not (self.is_rewritten or self.unit) or not (stored_text or self.words):
             return None
         trimmed = trimmed_sql(text)
         number = self._in_unit_sql(trimmed) if stored_text else text
@@ -160,13 +160,14 @@ class WrittenNumber(Written):
         return f"CASE WHEN TRY_CAST({plain} AS DOUBLE) IS NULL THEN {plain} ELSE {written} END"
 
     def _in_unit_sql(self, text: str) -> str:
-        """The plain text of a number that may end with its unit. The longest unit first: a text that ends with mg ends with g."""
-        known = {**self.units, **({} if self.unit is None or not self.units else {self.unit: 1.0})}
+        """The plain text of a number that may have its unit. The longest unit first: a text that ends with mg ends with g."""
+        known = {**self.units, **({self.unit: 1.0} if self.unit else {})}
         cases = []
         for unit, factor in sorted(known.items(), key=lambda item: -len(item[0])):
-            number = self._plain_number_sql(trimmed_sql(f"left({text}, -{len(unit)})"))
-            converted = f"CAST(TRY_CAST({number} AS DOUBLE) * {factor!r} AS VARCHAR)"
-            cases.append(f"WHEN ends_with({text}, {quoted(unit)}) THEN coalesce({converted}, {text})")
+            for at, kept in (("ends", "left"), ("starts", "right")):
+                number = self._plain_number_sql(trimmed_sql(f"{kept}({text}, -{len(unit)})"))
+                converted = f"CAST(TRY_CAST({number} AS DOUBLE) * {factor!r} AS VARCHAR)" if factor != 1.0 else number
+                cases.append(f"WHEN {at}_with({text}, {quoted(unit)}) THEN coalesce({converted}, {text})")
         plain = self._plain_number_sql(text)
         return f"CASE {' '.join(cases)} ELSE {plain} END" if cases else plain
 

@@ -59,6 +59,7 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     seeing, unseen = with_siblings(tables, guess.node)
     filled, kind = with_peeks(seeing, reflection, peeks)
+    guess = replace(guess, doubts=(*guess.doubts, *_strangers(tables, guess, peeks)))
     header = (*_header(survey, tables), *unseen, *_looked_at(peeks))
     made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
     made = gathered(mend(made))
@@ -116,7 +117,7 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
             "then draft again, or write fill: fake"
         )
     for left in survey.reflection.left_out:
-        yield Note(f"left out: {left.name}: {left.reason}")
+        yield Note(f"left out: {left.name}: {left.reason}{f'. {left.remedy}' if left.remedy else ''}")
     for table in survey.reflection:
         for check in table.unread_checks:
             yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
@@ -132,12 +133,28 @@ def _looked_at(peeks: Peeks) -> Iterator[Note]:
             yield review(f"what the rows of {table} show together (copies, orders, what never changes) was looked for {seen}")
 
 
+def _strangers(tables: Sequence[DraftedTable], entity: EntityGuess, peeks: Peeks) -> Iterator[Note]:
+    """Tables that are about other people than those they were hung on: a fit would pay, and leave their rows out."""
+    parts = {table: peek.compared.strangers for (table, _), peek in peeks.items() if peek.compared.strangers > _MOSTLY}
+    for table in tables:
+        if table.name in parts and table.parent is not None:
+            column, above = table.parent.fields.get("column", entity.by), table.parent.fields.get("table", entity.node)
+            some = "none" if parts[table.name] == 1 else "less than half"
+            yield review(
+                f"{some} of the rows of {table.name} have a {column} that stands in {above}: the others would not come out. Are "
+                f"they about other people? Then another --entity, another parent, or a draft of {table.name} alone",
+                about=table.name,
+            )
+
+
 def _is_made_up_elsewhere(table: DraftedTable, entry: Entry) -> bool:
     """What comes out empty, and would not where names can be made up."""
     empty = entry.fields["type"] == "text" and "fill" not in entry.fields
     return empty and not table.ignore and fake_kind(entry.name) is not None
 
 
+_MOSTLY = 0.5
+"""Of a table's rows, who leads nowhere: fewer are some that nobody has cleaned up."""
 _MOST_ROUNDS = 50
 """Every round takes something out, so this many mean that nothing was."""
 _LONG = 200

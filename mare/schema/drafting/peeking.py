@@ -106,9 +106,15 @@ def with_peeks(
                 if domain is not None or _tell(reading):
                     entry = _marked(entry, domain or {})
                 entry = entry.with_fields(reading)
+                if guessed_type and peek.unread and "specials" in _FIELDS[str(entry.fields["type"])]:
+                    entry = entry.with_notes(UNREAD)
             entries.append(entry)
         filled.append(replace(table, columns=tuple(entries)))
     return filled, kind
+
+
+UNREAD = review("what is not written so, in some rows, is read as NULL; a word that means something: specials: […]")
+"""In place of the words, which may be somebody's."""
 
 
 def _coded(entry: Entry, peek: Peek, codes: Collection[tuple[str, ...]]) -> Entry:

@@ -64,6 +64,12 @@ def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
         ("{type: number, min: 0, max: 9000}", ["5 mg", "1 g"] * 15, "unreadable", 30, 'unit: g, units: {mg: …}'),
         ("{type: number, min: 0, max: 9000, unit: mg}", ["5,5 mg", "1 g"] * 15, "unreadable", 30,
          'decimal: ",", unit: mg, units: {g: …}'),
+        ("{type: number, min: 0, max: 100}", ["5%", "12.5 %"] * 15, "unreadable", 30, 'unit: "%"'),
+        ("{type: number, min: 0, max: 100}", ["$5", "$12.50", "7"] * 10, "unreadable", 20, 'unit: "$"'),
+        ("{type: number, min: 0, max: 100}", ["5,10 €", "7,00 €"] * 10, "unreadable", 20, 'decimal: ",", unit: "€"'),
+        ("{type: number, min: -9, max: 9}", ["9-", "7"] * 15, "unreadable", 15, 'unit: "+", units: {"-": -1}'),
+        ("{type: number, min: 0, max: 9}", ["5 H", "7", "3"] * 15, "unreadable", 15, ""),
+        ("{type: number, min: 0, max: 9}", ["<5", "7", "3"] * 15, "unreadable", 15, ""),
         ("{type: number, min: 0, max: 9}", [5.0, 10.0, -1.0], "outside", 2, ""),
         ("{type: number, min: 0, max: 9, specials: [low]}", ["low", "high", "3"], "unreadable", 1, ""),
         ("{type: boolean}", [True, None], "null", 1, ""),
@@ -78,6 +84,41 @@ def test_what_a_column_holds_that_it_cannot_take(declared: str, values: list[obj
 
 def test_a_column_that_can_take_everything_is_not_met() -> None:
     assert met("{type: number, min: 0, max: 9, decimal: ',', nulls: [NA], nullable: true}", ["1,5", "NA", None]) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [('unit: "%"', ["5%", "12.5 %", "7"]), ('unit: "$"', ["$5", "7", "$12.50"]),
+     ('unit: "+", units: {"-": -1}', ["9-", "7", "5+"]),
+     ('decimal: ",", unit: "€"', ["5,10 €", "7,00 €", "3"])],
+)  # fmt: skip
+def test_what_is_offered_for_units_reads_them(written: str, values: list[object]) -> None:
+    assert met(f"{{type: number, min: -9, max: 100, {written}}}", values * 10) == {}
+
+
+def test_days_that_a_spreadsheet_has_counted_are_told_as_such() -> None:
+    counted = met("{type: date, min: 1990-01-01, max: 2020-01-01}", ["43831", "36526", "2001-01-01"] * 10)["x", "unreadable"]
+    assert (counted.rows, counted.guess.write, counted.guess.serial) == (20, "", True)
+    assert not met("{type: date, min: 1990-01-01, max: 2020-01-01}", ["soon", "2001-01-01"] * 10)["x", "unreadable"].guess.serial
+
+
+CALENDAR = """
+mare: 1
+entity: p
+calendar: {min: 2019-01-01, max: 2024-12-31}
+tables:
+  p: {key: id, columns: {diagnosis: {type: date}}}
+"""
+
+
+def test_what_lies_before_the_calendar_is_told_with_the_line_to_write() -> None:
+    schema = load_schema(CALENDAR)
+    people = pd.DataFrame({"id": range(30), "diagnosis": ["1998-05-01"] * 20 + ["2020-01-01"] * 10})
+    (line,) = list(met_lines(meet_rows(schema, {"p": people}), schema))[1:]
+    assert line.startswith("  p.diagnosis: 20 of 30 are outside `calendar`; ")
+    assert line.endswith("if they are meant, write min: of its own for it, wider")
+    mended = load_schema(CALENDAR.replace("{type: date}", "{type: date, min: 1990-01-01}"))
+    assert meet_rows(mended, {"p": people}).met == ()
 
 
 def test_words_are_shown_where_many_people_hold_them() -> None:

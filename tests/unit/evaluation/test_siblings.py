@@ -106,3 +106,16 @@ def test_it_does_not_depend_on_the_order_in_which_rows_are_stored() -> None:
 
 def test_a_table_of_one_row_each_has_no_such_pairs() -> None:
     assert {pair.table for pair in found("kept").pairs if pair.kind == "sibling"} == {"years"}
+
+
+def test_what_hardly_any_real_row_has_is_not_compared_and_told() -> None:
+    """Three pupils have a second year: nothing can be held against that, and made-up pairs would be off by 1."""
+    made = world(2)
+    first = world(1)["years"].drop_duplicates("pid")
+    real = {**world(1), "years": pd.concat([first, first.head(3)])}
+    alone = mare.evaluate(schema(), real, made)
+    assert "sibling" not in alone.means["synthetic"]
+    assert not any(p.kind == "sibling" for p in alone.pairs)
+    assert any(p.kind == "row" and p.table == "years" for p in alone.pairs)
+    notes = [note.line() for note in alone.notes]
+    assert "real rows: not compared with other rows of the same parent, which fewer than 50 of them have: years" in notes

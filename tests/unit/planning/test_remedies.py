@@ -87,3 +87,19 @@ def test_where_no_single_change_is_enough_it_says_so() -> None:
     warned = warning(planned(tables))
     assert warned is not None
     assert "No single change is enough" in warned.remedy
+
+
+def test_the_epsilon_that_is_named_is_no_larger_than_it_has_to_be() -> None:
+    """Learning takes more of a small budget than of a large one: what it leaves is reckoned for the epsilon that is named."""
+    word = {"type": "category", "learn": True, "max_values": 120}
+    tables = {"patients": {"key": "subject_id", "rows": 1000, "columns": {"town": word, "trade": word}}}
+
+    def warned(epsilon: float) -> Warned | None:
+        return warning(planned(tables, budget=Budget(epsilon)), "patients.rows")
+
+    noisy = warned(2)
+    assert noisy is not None
+    match = re.search(r"epsilon from 2 to (\d+(?:\.\d+)?)", noisy.remedy)
+    assert match is not None, noisy.remedy
+    assert warned(float(match[1])) is None
+    assert warned(float(match[1]) - 0.02) is not None

@@ -149,9 +149,8 @@ BAD_CATEGORIES: list[tuple[dict[str, object], str]] = [
 @pytest.mark.parametrize(("asked", "said"), BAD_CATEGORIES)
 def test_what_cannot_be_learned_is_refused_and_nothing_is_charged(asked: dict[str, int], said: str) -> None:
     gate, learner = opened(wards(10))
-    with pytest.raises(PrivacyError, match=said) as caught:
+    with pytest.raises(PrivacyError, match=said):
         learner.categories(**asked)
-    assert "Nothing was charged" in str(caught.value)
     assert (gate.ledger.charges, learner.remaining) == ((), 1.0)
 
 

@@ -134,6 +134,36 @@ tables:
         assert staged.values("visits")["n"].to_pylist() == [0, 1, 7, 9, 10, 100, 99]
 
 
+@pytest.mark.parametrize(
+    "event", ["type: identifier", "type: category, learn: true", "type: category, values: [month_3, month_12]"]
+)
+def test_numbers_within_texts_order_as_numbers(tmp_path: Path, event: str) -> None:
+    """A REDCap export names its events: month_12 comes after month_3."""
+    described = load_schema(
+        f"""
+mare: 1
+entity: p
+tables:
+  p: {{key: id, columns: {{sex: {{type: category, values: [F, M]}}}}}}
+  visits:
+    parent: {{table: p, column: p_id, type: sequential, order_by: event, max_rows: 9}}
+    columns: {{event: {{{event}}}, n: {{type: integer, min: 0, max: 99}}}}
+"""
+    )
+    types = {"p": TYPES["p"], "visits": {"p_id": pa.int64(), "event": pa.string(), "n": pa.int64()}}
+    events = [
+        ("month_12", 12),
+        ("month_3", 3),
+        ("baseline", 0),
+        ("month_100_arm_1", 98),
+        ("month_0024", 24),
+        ("month_12_day_2", 13),
+    ]
+    visits = [{"p_id": 1, "event": event, "n": n} for event, n in [*events, ("month_12_day_10", 14)]]
+    with run(described, MemorySource.of({"p": [{"id": 1, "sex": "F"}], "visits": visits}, types), tmp_path) as staged:
+        assert staged.values("visits")["n"].to_pylist() == [0, 3, 12, 13, 14, 24, 98]
+
+
 def test_rows_without_a_parent_are_dropped_and_told(tmp_path: Path) -> None:
     with run(schema(), source([(1, 1), (None, 2), (99, 3), (2, 4)]), tmp_path) as staged:
         assert sorted(v for values in staged_values(staged).values() for v in values) == [1, 4]

@@ -52,9 +52,10 @@ _SESSION = (
 )
 _HELD = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
 _REFERENCES = """
-SELECT DISTINCT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
- WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_SCHEMA = DATABASE()
+SELECT DISTINCT IF(TABLE_SCHEMA = DATABASE(), '', TABLE_SCHEMA), TABLE_NAME, REFERENCED_TABLE_NAME
+  FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_SCHEMA = DATABASE()
 """
+"""Also from other databases of the server."""
 _KEYS = """
 SELECT CONSTRAINT_NAME, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA
   FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
@@ -270,7 +271,8 @@ class MysqlSink(ServerTarget):
             self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
 
     def _refuse_referred(self, held: Sequence[str]) -> None:
-        outside = [f"{table} (to {to})" for table, to in self._rows(_REFERENCES) if to in held and table not in held]
+        others = [(name, table, to) for name, table, to in self._rows(_REFERENCES) if to in held and (name or table not in held)]
+        outside = [f"{f'{name}.' if name else ''}{table} (to {to})" for name, table, to in others]
         if outside:
             raise SinkError(
                 f"{self.label}: other tables refer to those to be replaced: {', '.join(outside)}. Drop their foreign keys first."

@@ -275,9 +275,8 @@ BAD: list[tuple[Sequence[object], str]] = [
 def test_what_cannot_be_judged_is_refused_and_nothing_is_charged(candidates: Sequence[Candidate | None], said: str) -> None:
     gate, curator = opened()
     for ask in (curator.select, curator.scores):
-        with pytest.raises(PrivacyError, match=said) as caught:
+        with pytest.raises(PrivacyError, match=said):
             ask(candidates)
-        assert "Nothing was charged" in str(caught.value)
     assert (gate.ledger.charges, curator.remaining) == ((), 1.0)
 
 

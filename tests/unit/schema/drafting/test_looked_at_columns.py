@@ -164,6 +164,13 @@ def test_a_header_that_was_pasted_in_once_more_is_no_value() -> None:
     assert (columns["Wert"].specials, columns["Abnahme"].specials) == (("<0,5",), ())
 
 
+@pytest.mark.parametrize("unread", [False, True])
+def test_that_some_words_are_read_as_null_is_asked_about(unread: bool) -> None:
+    value = Peek(kind="number", repeats=True, reading={"decimal": ","}, unread=unread)
+    page = draft(reflect(FEED), NOTHING_KNOWN, None, looked_at("feed", FED, Wert=value))
+    assert ("what is not written so, in some rows, is read as NULL" in page) is unread
+
+
 RECORDS = table(
     "export",
     "record_id unknown?, redcap_event_name unknown?, redcap_repeat_instrument unknown?, redcap_repeat_instance unknown?, "
