@@ -322,6 +322,12 @@ def test_a_database_without_foreign_keys_has_a_twin_without(kind: str, request: 
 _LEFT = "visits: the schema leaves out number, which come out as their default"
 
 
+def test_a_column_that_takes_the_type_of_what_it_refers_to_is_told(postgres_server: PostgresServer) -> None:
+    source = postgres_server.create_database(_KIN.replace("person INTEGER", "person BIGINT"))
+    told = "visits.person is integer, as what it refers to; in the source, it is bigint"
+    assert told in _foreseen(_kin(), source, postgres_server.create_database())
+
+
 def test_files_that_declare_nothing_get_the_foreign_keys_of_the_schema(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
@@ -352,7 +358,8 @@ CREATE INDEX key_again ON people (id); CREATE INDEX by_grown ON people (grown); 
 CREATE INDEX by_low ON people (low); CREATE INDEX by_beds ON people (beds);
 CREATE STATISTICS together ON mail, grown FROM people;
 COMMENT ON INDEX by_grown IS 'x';
-ALTER TABLE people ALTER mail SET STORAGE EXTERNAL, ALTER mail SET STATISTICS 500, ENABLE ROW LEVEL SECURITY;
+ALTER TABLE people ALTER mail SET STORAGE EXTERNAL, ALTER mail SET STATISTICS 500, ALTER mail SET (n_distinct = 5);
+ALTER TABLE people ENABLE ROW LEVEL SECURITY;
 ALTER TABLE people REPLICA IDENTITY FULL, CLUSTER ON by_grown;
 GRANT SELECT (id) ON people TO READER;
 CREATE TRIGGER stopped BEFORE INSERT ON people FOR EACH ROW EXECUTE FUNCTION odd();
@@ -366,7 +373,8 @@ _ODD = {
     "people": (
         "UNLOGGED", "WITH (fillfactor=70)", "ROW LEVEL SECURITY", "REPLICA IDENTITY", "rights of others (GRANT)",
         'COLLATE "C" of mail',
-        "SET STORAGE of mail", "SET STATISTICS of mail", "DEFAULT within the domain (the column has it) of beds",
+        "SET STORAGE of mail", "SET STATISTICS of mail", "SET (…) of mail",
+        "DEFAULT within the domain (the column has it) of beds",
         "the comment on the type of beds", "a UNIQUE constraint is made of the index by_mail", "INCLUDE of the index by_mail",
         "CLUSTER ON by_grown", "the comment on the index by_grown", "NOT VALID of the constraint is_grown",
         "the comment on the constraint is_grown", "MINVALUE, MAXVALUE of the sequence people_id_seq", "STATISTICS together",
@@ -433,9 +441,7 @@ tables:
 
 
 @pytest.mark.parametrize("kind", ["postgres", pytest.param("mariadb", marks=pytest.mark.slow)])
-def test_a_key_that_sqlite_counts_unasked_counts_elsewhere_too(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_a_key_that_sqlite_counts_unasked_counts_elsewhere_too(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "source.sqlite") as connection:
         connection.executescript("CREATE TABLE people (id INTEGER PRIMARY KEY, grown BOOLEAN); INSERT INTO people VALUES (1, 1)")
     server: PostgresServer | MysqlServer = request.getfixturevalue(f"{kind}_server")
@@ -447,12 +453,14 @@ def test_a_key_that_sqlite_counts_unasked_counts_elsewhere_too(
 
 @pytest.mark.slow
 def test_how_mariadb_or_mysql_stores_a_table_is_told_where_a_twin_lacks_it(either_server: MysqlServer) -> None:
-    hidden = "hid INT INVISIBLE DEFAULT 3" if either_server.scheme == "mariadb" else "hid INT DEFAULT 3 INVISIBLE"
+    hidden = "hid INT INVISIBLE DEFAULT 3"
+    if mysql := either_server.scheme == "mysql":
+        hidden = "hid INT DEFAULT 3 INVISIBLE, CHECK (hid > 0) NOT ENFORCED, KEY unseen (hid) INVISIBLE, KEY twice ((2 * id))"
     source = either_server.create_database(f"""
         CREATE TABLE wards (code VARCHAR(8) PRIMARY KEY) ENGINE = MyISAM;
         CREATE TABLE people (
             id INT PRIMARY KEY, mail VARCHAR(20) CHARACTER SET latin1, grown BOOLEAN, {hidden}, bits BIT(3) DEFAULT b'101',
-            low VARCHAR(20) AS (lower(mail)) STORED, UNIQUE KEY by_mail (mail),
+            low VARCHAR(20) AS (lower(mail)) STORED, UNIQUE KEY by_mail (mail), UNIQUE KEY short (mail(9), id),
             KEY again (id), KEY by_grown (grown) COMMENT 'x', KEY by_low (low)
         ) ROW_FORMAT = COMPRESSED;
         CREATE TABLE visits (id INT PRIMARY KEY, person INT NOT NULL, ward VARCHAR(8) NOT NULL, number INT DEFAULT 4)
@@ -465,12 +473,13 @@ def test_how_mariadb_or_mysql_stores_a_table_is_told_where_a_twin_lacks_it(eithe
     notes = _synth(_kin("hid", "bits", "low"), source, target)
     told = [("wards", "ENGINE=MyISAM"), ("people", "COLLATE latin1"), ("people", "of mail"), ("people", "INVISIBLE of hid")]
     told += [("people", "COMPRESSED"), ("people", "the comment on the index by_grown"), ("people", "INDEX again (id)")]
-    told += [("visits", "PARTITIONED"), ("visits", "TRIGGER stopped")]
+    told += [("visits", "PARTITIONED"), ("visits", "TRIGGER stopped"), ("people", "the length of a part of UNIQUE short")]
+    told += [("people", word) for word in ("NOT ENFORCED", "INVISIBLE of INDEX unseen", "INDEX twice") if mysql]
     assert [word for table, word in told if not _says(notes, table, word)] == []
     with open_source(target) as opened:
         (people,) = [table for table in opened.reflect() if table.name == "people"]
     assert {column.name: column.default for column in people.columns if column.name in ("hid", "bits")} == {
-        "hid": "3" if either_server.scheme == "mariadb" else "'3'",
+        "hid": "'3'" if mysql else "3",
         "bits": "b'101'",
     }
     assert ("low",) in people.indexes

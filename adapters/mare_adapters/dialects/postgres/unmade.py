@@ -32,6 +32,7 @@ SELECT n.nspname, c.relname, w.word || ' of ' || pg_catalog.string_agg(a.attname
        (CASE WHEN a.attstorage <> t.typstorage THEN 'SET STORAGE' END),
        (CASE WHEN pg_catalog.to_jsonb(a) ->> 'attcompression' <> '' THEN 'SET COMPRESSION' END),
        (CASE WHEN a.attstattarget > 0 THEN 'SET STATISTICS' END),
+       (CASE WHEN a.attoptions IS NOT NULL THEN 'SET (…)' END),
        (CASE WHEN t.typtype = 'd' AND t.typdefault IS NOT NULL THEN 'DEFAULT within the domain (the column has it)' END),
        (CASE WHEN t.typtype IN ('d', 'e') AND pg_catalog.obj_description(t.oid, 'pg_type') IS NOT NULL
              THEN 'the comment on the type' END)
