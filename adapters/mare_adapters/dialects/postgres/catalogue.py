@@ -112,7 +112,8 @@ SELECT n.nspname, t.relname, i.relname,
 """
 _USUAL_INDEX = re.compile(r'USING btree \((?:\w+|"(?:[^"]|"")*")(?:, (?:\w+|"(?:[^"]|"")*"))*\)')
 _COUNTS = """
-SELECT n.nspname, c.relname, s.seqincrement, CASE WHEN s.seqtypid <> 20 THEN pg_catalog.format_type(s.seqtypid, NULL) ELSE '' END
+SELECT n.nspname, c.relname, s.seqincrement,
+       CASE WHEN s.seqtypid <> 20 THEN pg_catalog.format_type(s.seqtypid, NULL) ELSE '' END
   FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 """
@@ -147,7 +148,10 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, index, definition, parts in connection.exec_driver_sql(_INDEXES):
         if not _USUAL_INDEX.fullmatch(definition):
             special[schema, name].append(ReflectedIndex(index, _unqualified(definition, schema), columns=tuple(parts)))
-    counts = {(schema, name): (int(step), narrow) for schema, name, step, narrow in connection.exec_driver_sql(_COUNTS)}
+    counts = {
+        (schema, name): Counting("sequence", name, int(step), narrow)
+        for schema, name, step, narrow in connection.exec_driver_sql(_COUNTS)
+    }
     lost = unmade(connection)
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
@@ -233,7 +237,7 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
     )
 
 
-def _own_default(column: ReflectedColumn, schema: str, counts: Mapping[tuple[str, str], tuple[int, str]]) -> ReflectedColumn:
+def _own_default(column: ReflectedColumn, schema: str, counts: Mapping[tuple[str, str], Counting]) -> ReflectedColumn:
     """What is filled in, without the casts that the server adds to a constant; a sequence by its name."""
     default = column.default
     if column.expression:
@@ -243,8 +247,7 @@ def _own_default(column: ReflectedColumn, schema: str, counts: Mapping[tuple[str
     if match := _NEXT.fullmatch(default):
         parts = [quoted.replace('""', '"') or plain for quoted, plain in _PARTS.findall(match[1].replace("''", "'"))]
         at = (parts[0] if len(parts) > 1 else schema, parts[-1])
-        step, narrow = counts.get(at, (1, ""))
-        counter = Counting("sequence", at[1], step, narrow if narrow in ("smallint", "integer") else "")
+        counter = counts.get(at, Counting("sequence", at[1]))
         return replace(column, default=None, counter=counter, autoincrement=True)
     if match := _CONSTANT.fullmatch(default):
         default = match[1]
