@@ -47,10 +47,14 @@ def left_tables(schema: Schema, reflection: Reflection, *, scripted: bool = Fals
     made = {name.casefold() for name, table in schema.tables.items() if not table.ignore}
     tables = [table.name for table in reflection if table.name.casefold() not in made]
     views = [left.name for left in reflection.left_out if left.reason.startswith(("a view", "a materialised view"))]
+    others: dict[str, list[str]] = {}
+    for left in reflection.left_out:
+        if left.name not in views:
+            others.setdefault(left.reason, []).append(left.name)
     return (
         *([f"the schema leaves out {', '.join(tables)}"] if tables else ()),
         *([f"views: {', '.join(views)}; --ddl FILE writes them"] if views and not scripted else ()),
-        *(f"{left.name}: {left.reason}" for left in reflection.left_out if left.name not in views),
+        *(f"{', '.join(names)}: {reason}" for reason, names in others.items()),
     )
 
 
