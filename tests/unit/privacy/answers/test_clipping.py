@@ -353,3 +353,18 @@ def test_a_chosen_clip_is_not_paid_for_for_too_many_cells() -> None:
     with pytest.raises(PrivacyError, match="are answered at once"):
         curator.counts([BOTH], 1.0, Clip.chosen())
     assert (ledger.charges, curator.remaining) == ((), 1.0)
+
+
+@pytest.mark.parametrize("budget", [Budget(1e-5, delta=0), Budget(1e-3, 1e-9)])
+def test_a_cap_whose_noise_cannot_be_drawn_stops_no_smaller_clip(budget: Budget) -> None:
+    """And what can be chosen is public: with a patient more it is the same."""
+    offered = []
+    for patients in (20, 21):
+        curator, ledger = opened(budget, replace(wards(patients, 5), max_rows_per_entity=10**6))
+        (counts,) = curator.counts([WARD], 0.01, Clip.chosen())
+        assert counts.clip is not None
+        assert counts.clip < 10**6
+        choice, paid = ledger.charges
+        assert paid.sensitivity >= counts.clip * 0.99  # the price is that of the clip that was chosen
+        offered.append(choice.cells)
+    assert offered[0] == offered[1] < len(Clip.chosen().bounds(10**6))
