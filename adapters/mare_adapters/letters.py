@@ -12,15 +12,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _PRIVATE = 0xEF00
 _SIGNS = re.compile("[\uef80-\uefff]")
 _BYTES = re.compile("[\udc80-\udcff]")
 _BEYOND = 1 << 63
+_FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+LONGEST = (_BEYOND - 1) // 1_000_000 * 1_000_000
+"""Microseconds of the longest time that is read: as many whole seconds as go into 64 bits, whatever unit a column has."""
+_SECONDS = {
+    "W": Fraction(604_800),
+    "D": Fraction(86_400),
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    **{unit: Fraction(1, 1000**power) for power, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))},
+}
 
 
 def letters(raw: bytes, codec: str = "utf-8") -> str:
@@ -57,24 +72,58 @@ def spelled(value: object) -> str:
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and -_BEYOND <= number < _BEYOND else repr(number)
-    if isinstance(value, np.ndarray):  # a list is one only where a column holds nothing else
-        value = value.tolist()
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return spelled(value.item())
+    if isinstance(value, list | tuple | np.ndarray):  # a list only where a column holds nothing else; a None in it makes floats
+        return f"[{', '.join(map(_element, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_element(name)}: {_element(held)}' for name, held in value.items())}}}"
     if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
         return spelled(value.real)
     if isinstance(value, Decimal) and value.is_finite():
         return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    if isinstance(value, np.datetime64):
+        try:
+            value = pd.Timestamp(value)
+        except (ValueError, OverflowError):  # further off than pandas knows
+            return _FIRST if value < np.datetime64(0, "s") else _LAST
+    if isinstance(value, pd.Timestamp) and value.tzinfo is not None:
+        value = value.tz_convert("UTC").tz_localize(None)  # only there it is told whether its year is one of those
     if isinstance(value, datetime):
         if not 1 <= value.year <= 9999:  # pandas knows other years; no further off than they are read in a type
-            return "0001-01-01 00:00:00" if value.year < 1 else "9999-12-31 23:59:59.999999"
+            return _FIRST if value.year < 1 else _LAST
         moment = value if value.tzinfo is None else in_utc(value)
         return _trimmed(moment.isoformat(" ", "microseconds"))
     if isinstance(value, time):
         return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
-    if isinstance(value, timedelta):
-        return f"{value // timedelta(microseconds=1)} microseconds"
+    if isinstance(value, timedelta | np.timedelta64):
+        return f"{min(max(microseconds(value), -LONGEST), LONGEST)} microseconds"
     return letters(value) if isinstance(value, bytes) else lettered(str(value))
+
+
+def _element(value: object) -> str:
+    """A value within a list: a text in quotes, and what is missing in one word, be it None or no number."""
+    import pandas as pd
+
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, date) and not isinstance(value, datetime):  # an array of pandas' knows moments alone
+        return f"{value} 00:00:00"
+    missing = pd.api.types.is_scalar(value) and pd.isna(value)  # type: ignore[call-overload]
+    return "None" if missing else spelled(value)
+
+
+def microseconds(value: timedelta | np.timedelta64) -> int:
+    """How long something takes, rounded down; of any length, whatever unit it is kept in."""
+    import numpy as np
+    import pandas as pd
+
+    if not isinstance(value, pd.Timedelta | np.timedelta64):
+        return value // timedelta(microseconds=1)
+    kept = value.asm8 if isinstance(value, pd.Timedelta) else value
+    unit, times = np.datetime_data(kept.dtype)
+    length = _SECONDS.get(unit, Fraction(0))  # years and months, which pandas does not know, have none
+    return int(kept.astype(np.int64)) * times * length * 1_000_000 // 1
 
 
 def in_utc(value: datetime) -> datetime:

@@ -47,10 +47,14 @@ def left_tables(schema: Schema, reflection: Reflection, *, scripted: bool = Fals
     made = {name.casefold() for name, table in schema.tables.items() if not table.ignore}
     tables = [table.name for table in reflection if table.name.casefold() not in made]
     views = [left.name for left in reflection.left_out if left.reason.startswith(("a view", "a materialised view"))]
+    others: dict[str, list[str]] = {}
+    for left in reflection.left_out:
+        if left.name not in views:
+            others.setdefault(left.reason, []).append(left.name)
     return (
         *([f"the schema leaves out {', '.join(tables)}"] if tables else ()),
         *([f"views: {', '.join(views)}; --ddl FILE writes them"] if views and not scripted else ()),
-        *(f"{left.name}: {left.reason}" for left in reflection.left_out if left.name not in views),
+        *(f"{', '.join(names)}: {reason}" for reason, names in others.items()),
     )
 
 
@@ -98,7 +102,7 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= there),
         computed=unwritten,
         orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
-        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, kept, foreign)),
+        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, there, foreign)),
         verbatim=True,
     )
 
@@ -148,7 +152,7 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         computed=tuple((place, column) for place, column in unwritten if column.name not in kept),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
-        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, kept, foreign)),
+        left_out=(*_left_columns(source, kept), *_left_indexes(source, kept, there), *_left_keys(source, there, foreign)),
     )
 
 
@@ -183,11 +187,11 @@ def _left_indexes(source: ReflectedTable, kept: Collection[str], there: Collecti
     yield from (f"{word} {text}: the schema leaves out a column of it" for word, text in lost)
 
 
-def _left_keys(source: ReflectedTable, kept: Collection[str], made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
-    """The source's foreign keys that the schema does not model, where their columns come out."""
+def _left_keys(source: ReflectedTable, there: Collection[str], made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
+    """The source's foreign keys that the schema does not model, where their columns are made."""
     held = {frozenset(key.columns) for key in made}
     for key in source.foreign_keys:
-        if frozenset(key.columns) not in held and set(key.columns) <= set(kept):
+        if frozenset(key.columns) not in held and set(key.columns) <= set(there):
             word = f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table} ({', '.join(key.references)})"
             yield f"{word}: the schema does not model it, so its values may name rows that are not there"
 

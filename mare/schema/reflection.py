@@ -25,11 +25,14 @@ Bound = int | float | date | datetime
 class Counting:
     """How a column counts by itself. Where it has got to, and where it began, are left out: both may tell of rows."""
 
-    way: Literal["always", "by default", "sequence", "auto"]
-    """An identity of either kind, a DEFAULT that takes the next of a sequence, or the engine's own (AUTO_INCREMENT)."""
+    way: Literal["always", "by default", "sequence", "auto", "row number"]
+    """An identity of either kind, a DEFAULT that takes the next of a sequence, the engine's own (AUTO_INCREMENT), or SQLite's
+    number of the row, which counts unasked."""
     sequence: str = ""
     """Its name, where the column names one."""
     step: int = 1
+    narrow: Literal["", "smallint", "integer"] = ""
+    """What the sequence counts in, where that is less than 64 bits: `serial` makes such."""
 
 
 @dataclass(frozen=True)

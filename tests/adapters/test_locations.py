@@ -91,7 +91,7 @@ def test_a_database_behind_a_socket_is_read_by_what_the_draft_says_comes_next(
     assert done.returncode == 0
     *_, advice = done.stderr.splitlines()
     label = f"postgresql://postgres@:{postgres_server.port}/{name}?host={folder}&schema=public,clinic"
-    assert shlex.split(advice) == ["Next:", "mare", "check", "FILE", "--from", label]
+    assert shlex.split(advice) == ["Next:", "mare", "check", "FILE", "--from", label, "--read-rows"]
     with open_source(label) as source:
         assert [table.name for table in source.reflect()] == ["t", "u"]
 

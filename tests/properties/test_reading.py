@@ -144,6 +144,20 @@ def test_no_value_of_another_row_changes_how_a_row_of_a_frame_is_staged(values: 
         pd.Series([True, False], dtype="boolean"),
         pd.Series([b"a", b"\xff", b"\xc3\xbc"], dtype=pd.ArrowDtype(pa.binary())),
         pd.Series([[1], [2, 3]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+        pd.Series([[1], [2, None], []], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+        pd.Series([[["a"], ["b", None]]], dtype=pd.ArrowDtype(pa.list_(pa.list_(pa.string())))),
+        pd.Series(
+            [{"a": 1, "b": [1]}, {"a": None, "b": [None]}],
+            dtype=pd.ArrowDtype(pa.struct({"a": pa.int64(), "b": pa.list_(pa.int64())})),
+        ),
+        pd.Series([[("a", 1)], [("b", None)]], dtype=pd.ArrowDtype(pa.map_(pa.string(), pa.int64()))),
+        pd.Series([[date(2001, 2, 3)], [None]], dtype=pd.ArrowDtype(pa.list_(pa.date32()))),
+        pd.Series([Decimal("1E+5")], dtype=pd.ArrowDtype(pa.decimal128(5, -3))),
+        pd.Series(["a", "\uef80", "\uefff\xff"], dtype=pd.ArrowDtype(pa.large_string())),
+        pd.Series(["\uef80"], dtype="string[python]"),
+        pd.Series(np.array([2**45, -(2**45), 5], dtype="timedelta64[s]")),
+        pd.Series(np.array([2**62, -(2**62), 5], dtype="timedelta64[us]")),
+        pd.Series(np.array([253_402_300_794, 5], dtype="datetime64[s]")).dt.tz_localize("UTC").dt.tz_convert("Asia/Kolkata"),
         pd.Series([Decimal("1.50"), Decimal("2.00")], dtype=pd.ArrowDtype(pa.decimal128(10, 2))),
     ],
     ids=lambda values: str(values.dtype),
@@ -160,6 +174,27 @@ def test_a_text_among_them_makes_objects_of_all_and_changes_none(values: pd.Seri
             load_rows(connection, "t", needs, source.read("t", ["c"]), b"k", Reading(inferred=frozenset({"c"})))
             staged.append(connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()[: len(values)])
     assert staged[0] == staged[1] == staged[2]
+
+
+@pytest.mark.parametrize("seconds", [2**45, -(2**45), 7])
+def test_how_long_something_takes_at_most_is_not_up_to_the_unit_that_another_row_asks_for(seconds: int) -> None:
+    """One length of a few milliseconds, and pandas keeps all in them."""
+    lengths = [np.timedelta64(seconds * times, unit) for unit, times in (("s", 1), ("ms", 1000))]
+    columns = [pd.Series(np.array([length])) for length in lengths] + [pd.Series([length], dtype=object) for length in lengths]
+    assert len({staged_alone(column) for column in columns}) == 1
+
+
+@pytest.mark.parametrize("far", [np.datetime64(2**50, "D"), np.timedelta64(2**50, "D"), np.timedelta64(3, "Y")], ids=str)
+def test_what_pandas_does_not_know_is_read_all_the_same(far: np.generic) -> None:
+    assert staged_alone(pd.Series([far, "unknown"], dtype=object)) is not None
+
+
+def staged_alone(column: pd.Series) -> object:
+    """What the first row comes to."""
+    needs = TableNeeds("t", None, ("c",), (), (), (), {})
+    with FramesSource({"t": pd.DataFrame({"c": column})}) as source, staging_database() as connection:
+        load_rows(connection, "t", needs, source.read("t", ["c"]), b"k", Reading(inferred=frozenset({"c"})))
+        return connection.execute("SELECT k0 FROM t ORDER BY rowid").fetchall()[0][0]
 
 
 ONE = "mare: 1\nentity: t\ntables: {t: {key: id, columns: {c: {type: category, learn: true}}}}"

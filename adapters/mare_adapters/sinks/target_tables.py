@@ -74,6 +74,11 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
         kept = [foreign for foreign in table.foreign_keys if foreign.declared and _declarable(table, foreign, by_name, notes)]
         orders = [order for order in table.orders if _of_one_kind(table, order.before, order.after, notes)]
         columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
+        notes += [
+            f"{table.name}.{made.name} is {made.sql_type}, as what it refers to; in the source, it is {column.sql_type}"
+            for column, made in zip(table.columns, columns, strict=True)
+            if table.dialect == limits.dialect and made.sql_type and made.sql_type != column.sql_type
+        ]
         uniques = tuple(unique for unique in dict.fromkeys(table.uniques) if set(unique) != set(table.key))
         there = {column.name for column in (*table.columns, *(column for _, column in table.computed))}
         wanted_indexes = [index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques)]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from mare.codec.parsing import UNDECODED
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare_adapters.letters import letters, spelled_values
+from mare_adapters.letters import LONGEST, letters, spelled_values
 
 from .catalogue import whole_number_ends
 from .columnar import Unread, arrow_type, read_values
@@ -72,14 +72,15 @@ def conformed(
     inferred comes in the widest type of its own kind: the stage spells its values, whatever their type."""
     arrays = []
     for array, column in zip(batch.columns, columns, strict=True):
-        fitting, missed = _conformed(array, column)
+        fitting, missed = conformed_array(array, column)
         arrays.append(fitting)
         if missed and unread is not None:
             unread[f"{table}.{column.name}"] += missed
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]:
+def conformed_array(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]:
+    """In the type of its kind, and how many values became NULL because they say nothing it can hold."""
     wanted = arrow_type(column)
     if pa.types.is_dictionary(array.type):
         array = _written_out(array)
@@ -121,6 +122,8 @@ def _natural(array: pa.Array) -> pa.Array:
             return pc.floor(pc.divide(ticks.cast(pa.decimal128(19, 0)), pa.scalar(1000))).cast(pa.int64()).cast(wanted)
         if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
             array = pc.floor_temporal(array, unit="microsecond")
+        if pa.types.is_decimal(array.type) and array.type.scale < 0:
+            return spelled_values(_values(array))  # no database knows such
         return array if pa.types.is_decimal(array.type) and array.type.bit_width <= 128 else pc.cast(array, wanted)
     except pa.ArrowException:
         return spelled_values(_values(array))
@@ -150,12 +153,13 @@ def _within_a_day(array: pa.Array) -> pa.Array:
 
 def _within_reach(array: pa.Array) -> pa.Array:
     """Moments and lengths of time in seconds, milliseconds or microseconds, no further off than they are read: moments from the
-    year 1 to 9999, as databases give them (`within_reach`), lengths as long as microseconds go in 64 bits."""
+    year 1 to 9999, as databases give them (`within_reach`), lengths as long as whole seconds go in 64 bits of microseconds,
+    whatever their unit: another row may decide it."""
     unit = array.type.unit
     if unit == "ns":  # which reaches from 1677 to 2262
         return array
     times, moment = 1_000_000 // _TICKS[unit], pa.types.is_timestamp(array.type)
-    low, high = (_FIRST - times, _LAST + times) if moment else (-(1 << 63) + 1, (1 << 63) - 1)
+    low, high = (_FIRST - times, _LAST + times) if moment else (-LONGEST, LONGEST)
     micros = pc.multiply(_between(array.cast(pa.int64()), -(-low // times), high // times), times)
     if not moment:
         return micros.cast(pa.duration("us"))

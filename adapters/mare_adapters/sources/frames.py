@@ -20,7 +20,7 @@ from mare.ports import Place
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.letters import spelled_values
 
-from .arrow_kinds import conformed, kind_of_arrow
+from .arrow_kinds import conformed_array, kind_of_arrow
 from .columnar import BATCH_ROWS
 from .table_source import Batches, TableSource, find_table
 
@@ -82,8 +82,7 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         for start in range(0, len(frame), BATCH_ROWS):
             part = frame.iloc[start : start + BATCH_ROWS]
             arrays = [_array(part[column.name], column) for column in columns]
-            batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{number}" for number in range(len(arrays))])
-            yield conformed(batch, columns, names, table.name)
+            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
 def _by_arrow(table: object) -> pd.DataFrame | None:
@@ -130,5 +129,5 @@ def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:
     if column.kind != "unknown":
         with suppress(ValueError, TypeError, OverflowError, pa.ArrowException):
             array = pa.Array.from_pandas(values)
-            return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+            return conformed_array(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array, column)[0]
     return spelled_values(None if missing else value for value, missing in zip(values, pd.isna(values), strict=True))

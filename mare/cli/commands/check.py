@@ -201,7 +201,7 @@ def _words(met: Met, schema: Schema) -> str:
         words = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
     else:
         words = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
-    return words + _hints(met) + _wider(met, column)
+    return words + _hints(met) + _wider(met, column, schema)
 
 
 def _hints(met: Met) -> str:
@@ -222,14 +222,18 @@ def _hints(met: Met) -> str:
     return hints
 
 
-def _wider(met: Met, column: AnyColumn | None) -> str:
+def _wider(met: Met, column: AnyColumn | None, schema: Schema) -> str:
     """Which line says that what lies outside a range is meant: the calendar's days stand in no column."""
+    from mare.cli.notes import domain_fields
     from mare.schema.columns import Ordinal
 
-    ends = [f"{field}:" for field, rows in (("min", met.below), ("max", met.rows - met.below)) if rows]
-    if met.kind != "outside" or not isinstance(column, Ordinal) or column.anchors or column.depends_on_items or met.guess.write:
+    if met.kind != "outside" or not isinstance(column, Ordinal) or column.depends_on_items or met.guess.write:
         return ""
-    return f"; they would be moved onto its end: if they are meant, write {' and '.join(ends)} of its own for it, wider"
+    ends = [f"{field}:" for field, rows in (("min", met.below), ("max", met.rows - met.below)) if rows]
+    if column.anchors:
+        bounded = "`calendar`" in domain_fields(column, schema.calendar)
+        ends = [f"{field}:" for field in ("within", *(("min", "max") if bounded else ())) if getattr(column, field, None)]
+    return f"; they would be moved into it: if they are meant, write {', '.join(ends)} of its own for it, wider" if ends else ""
 
 
 def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:

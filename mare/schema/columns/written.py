@@ -166,7 +166,7 @@ class WrittenNumber(Written):
         for unit, factor in sorted(known.items(), key=lambda item: -len(item[0])):
             for at, kept in (("ends", "left"), ("starts", "right")):
                 number = self._plain_number_sql(trimmed_sql(f"{kept}({text}, -{len(unit)})"))
-                converted = f"CAST(TRY_CAST({number} AS DOUBLE) * {factor!r} AS VARCHAR)" if factor != 1.0 else number
+                converted = f"CAST(TRY_CAST({number} AS DOUBLE) * {factor!r} AS VARCHAR)"
                 cases.append(f"WHEN {at}_with({text}, {quoted(unit)}) THEN coalesce({converted}, {text})")
         plain = self._plain_number_sql(text)
         return f"CASE {' '.join(cases)} ELSE {plain} END" if cases else plain

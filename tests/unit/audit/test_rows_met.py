@@ -96,6 +96,12 @@ def test_what_is_offered_for_units_reads_them(written: str, values: list[object]
     assert met(f"{{type: number, min: -9, max: 100, {written}}}", values * 10) == {}
 
 
+def test_a_unit_beside_a_word_is_the_words_own() -> None:
+    column = '{type: integer, min: 0, max: 100, unit: "%", specials: ["trace %"]}'
+    assert met(column, ["5%", "7 %", "trace %", "8"] * 10) == {}
+    assert met(column, ["5%", "high %"] * 10)["x", "unreadable"].guess.words == (("high %", 10),)
+
+
 def test_days_that_a_spreadsheet_has_counted_are_told_as_such() -> None:
     counted = met("{type: date, min: 1990-01-01, max: 2020-01-01}", ["43831", "36526", "2001-01-01"] * 10)["x", "unreadable"]
     assert (counted.rows, counted.guess.write, counted.guess.serial) == (20, "", True)
@@ -202,7 +208,8 @@ tables:
         "at": ("outside", 3),
     }
     lines = list(met_lines(found, schema))
-    assert "  p.due: 2 of 3 are outside `after`, `within`, `calendar`" in lines
+    wider = "they would be moved into it: if they are meant, write within:, min:, max: of its own for it, wider"
+    assert f"  p.due: 2 of 3 are outside `after`, `within`, `calendar`; {wider}" in lines
     notes: list[LocalNotes] = []
     mare.fit(mare.plan(schema, mare.Budget(2)), source, unsafe_seed=1, notes=notes.append)
     told = list(left_out_lines(notes[0], schema))

@@ -57,6 +57,8 @@ def doubts(told: Card, column: str) -> list[str]:
 def test_an_end_that_many_rows_lie_on_is_told(told, column, end) -> None:
     (said,) = doubts(told, column)
     assert end in said
+    (remedy,) = {doubt.remedy for doubt in told.doubts if doubt.what == said}
+    assert ("`within`" if column == "left" else f"a wider `{end[1:4]}:` of its own") in remedy
 
 
 @pytest.mark.parametrize("column", ["joined", "debt"])

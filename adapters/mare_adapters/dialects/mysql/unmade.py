@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 _OF_TABLES = """
 SELECT TABLE_NAME, CONCAT_WS('; ',
@@ -37,6 +38,25 @@ _SAID = """
 SELECT DISTINCT TABLE_NAME, CONCAT('the comment on the index ', INDEX_NAME) FROM information_schema.STATISTICS
  WHERE TABLE_SCHEMA = DATABASE() AND INDEX_COMMENT <> ''
 """
+_BEGINNINGS = """
+SELECT DISTINCT TABLE_NAME, CONCAT('the length of a part of UNIQUE ', INDEX_NAME) FROM information_schema.STATISTICS
+ WHERE TABLE_SCHEMA = DATABASE() AND NON_UNIQUE = 0 AND SUB_PART IS NOT NULL
+"""
+_OF_MYSQL = (
+    """
+SELECT TABLE_NAME, CONCAT('CHECK ', CONSTRAINT_NAME, ' NOT ENFORCED') FROM information_schema.TABLE_CONSTRAINTS
+ WHERE TABLE_SCHEMA = DATABASE() AND ENFORCED = 'NO'
+""",
+    """
+SELECT DISTINCT TABLE_NAME, CONCAT('INVISIBLE of INDEX ', INDEX_NAME) FROM information_schema.STATISTICS
+ WHERE TABLE_SCHEMA = DATABASE() AND IS_VISIBLE = 'NO'
+""",
+    """
+SELECT TABLE_NAME, CONCAT('SRID of ', COLUMN_NAME) FROM information_schema.COLUMNS
+ WHERE TABLE_SCHEMA = DATABASE() AND SRS_ID IS NOT NULL
+""",
+)
+"""Of what MySQL 8 has alone."""
 _TRIGGERS = """
 SELECT EVENT_OBJECT_TABLE, CONCAT('TRIGGER ', TRIGGER_NAME, ' (--ddl FILE writes it)') FROM information_schema.TRIGGERS
  WHERE TRIGGER_SCHEMA = DATABASE()
@@ -50,8 +70,14 @@ SELECT TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCH
 def unmade(connection: Connection, read: Mapping[str, Collection[str]]) -> dict[str, str]:
     """By table. ``read`` names, by table, the indexes that were understood, or are told in other words."""
     told: dict[str, list[str]] = defaultdict(list)
-    for query in (_OF_TABLES, _LETTERS, _HIDDEN, _GRANTED, _SAID, _TRIGGERS):
-        for table, word in connection.exec_driver_sql(query):
+    for query in (_OF_TABLES, _LETTERS, _HIDDEN, _GRANTED, _SAID, _BEGINNINGS, _TRIGGERS, *_OF_MYSQL):
+        try:
+            rows = connection.exec_driver_sql(query).all()
+        except DBAPIError:
+            if query not in _OF_MYSQL:
+                raise
+            continue  # a server that has no such thing
+        for table, word in rows:
             if word:
                 told[table].append(word)
     for table, index in connection.exec_driver_sql(_INDEXES):

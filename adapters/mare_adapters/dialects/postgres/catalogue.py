@@ -111,8 +111,10 @@ SELECT n.nspname, t.relname, i.relname,
  ORDER BY 1, 2, 3
 """
 _USUAL_INDEX = re.compile(r'USING btree \((?:\w+|"(?:[^"]|"")*")(?:, (?:\w+|"(?:[^"]|"")*"))*\)')
-_STEPS = """
-SELECT n.nspname, c.relname, s.seqincrement FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+_COUNTS = """
+SELECT n.nspname, c.relname, s.seqincrement,
+       CASE WHEN s.seqtypid <> 20 THEN pg_catalog.format_type(s.seqtypid, NULL) ELSE '' END
+  FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 """
 """How far each sequence goes at a time; where it stands is never asked."""
@@ -146,7 +148,10 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, index, definition, parts in connection.exec_driver_sql(_INDEXES):
         if not _USUAL_INDEX.fullmatch(definition):
             special[schema, name].append(ReflectedIndex(index, _unqualified(definition, schema), columns=tuple(parts)))
-    steps = {(schema, name): int(step) for schema, name, step in connection.exec_driver_sql(_STEPS)}
+    counts = {
+        (schema, name): Counting("sequence", name, int(step), narrow)
+        for schema, name, step, narrow in connection.exec_driver_sql(_COUNTS)
+    }
     lost = unmade(connection)
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
@@ -160,7 +165,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
         table = _with_domains(table, inspector, at, domains)
         table = replace(
             table,
-            columns=tuple(_own_default(column, str(at.schema), steps) for column in table.columns),
+            columns=tuple(_own_default(column, str(at.schema), counts) for column in table.columns),
             # Of a single schema the name is where the data came from, which nobody needs to know.
             namespace=str(at.schema) if len(schemas) > 1 else "",
         )
@@ -232,7 +237,7 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
     )
 
 
-def _own_default(column: ReflectedColumn, schema: str, steps: Mapping[tuple[str, str], int]) -> ReflectedColumn:
+def _own_default(column: ReflectedColumn, schema: str, counts: Mapping[tuple[str, str], Counting]) -> ReflectedColumn:
     """What is filled in, without the casts that the server adds to a constant; a sequence by its name."""
     default = column.default
     if column.expression:
@@ -242,7 +247,8 @@ def _own_default(column: ReflectedColumn, schema: str, steps: Mapping[tuple[str,
     if match := _NEXT.fullmatch(default):
         parts = [quoted.replace('""', '"') or plain for quoted, plain in _PARTS.findall(match[1].replace("''", "'"))]
         at = (parts[0] if len(parts) > 1 else schema, parts[-1])
-        return replace(column, default=None, counter=Counting("sequence", at[1], steps.get(at, 1)), autoincrement=True)
+        counter = counts.get(at, Counting("sequence", at[1]))
+        return replace(column, default=None, counter=counter, autoincrement=True)
     if match := _CONSTANT.fullmatch(default):
         default = match[1]
     return replace(column, default=None if default.upper().startswith("NULL") else _unqualified(default, schema))

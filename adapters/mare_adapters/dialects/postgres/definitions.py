@@ -129,9 +129,7 @@ def sequences(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> 
             if counter is not None and counter.way == "sequence":
                 name = sequence_of(column, table)
                 if free(name):
-                    # As `serial` makes it; what several columns share counts for the widest.
-                    own = column.sql_type in ("smallint", "integer") and name not in statements
-                    kind = f" AS {column.sql_type}" if own else ""
+                    kind = f" AS {counter.narrow}" if counter.narrow else ""
                     statements[name] = f"CREATE SEQUENCE {_WORDING.name(name)}{kind} INCREMENT BY {max(counter.step, 1)}"
                 else:
                     counter = replace(counter, way="by default", sequence="")

@@ -32,6 +32,7 @@ SELECT n.nspname, c.relname, w.word || ' of ' || pg_catalog.string_agg(a.attname
        (CASE WHEN a.attstorage <> t.typstorage THEN 'SET STORAGE' END),
        (CASE WHEN pg_catalog.to_jsonb(a) ->> 'attcompression' <> '' THEN 'SET COMPRESSION' END),
        (CASE WHEN a.attstattarget > 0 THEN 'SET STATISTICS' END),
+       (CASE WHEN a.attoptions IS NOT NULL THEN 'SET (…)' END),
        (CASE WHEN t.typtype = 'd' AND t.typdefault IS NOT NULL THEN 'DEFAULT within the domain (the column has it)' END),
        (CASE WHEN t.typtype IN ('d', 'e') AND pg_catalog.obj_description(t.oid, 'pg_type') IS NOT NULL
              THEN 'the comment on the type' END)
@@ -68,10 +69,10 @@ SELECT n.nspname, c.relname, w.word || ' ' || k.conname
 _OF_SEQUENCES = """
 SELECT DISTINCT n.nspname, c.relname, w.word || ' of the sequence ' || q.relname
   FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class q ON q.oid = s.seqrelid
-  JOIN (SELECT d.objid AS sequence, d.refobjid AS owner, d.refobjsubid AS place, true AS owned FROM pg_catalog.pg_depend d
+  JOIN (SELECT d.objid AS sequence, d.refobjid AS owner, true AS owned FROM pg_catalog.pg_depend d
          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
          UNION ALL
-        SELECT d.refobjid, a.adrelid, a.adnum, false FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attrdef a ON a.oid = d.objid
+        SELECT d.refobjid, a.adrelid, false FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attrdef a ON a.oid = d.objid
          WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend o
                WHERE o.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND o.objid = d.refobjid AND o.deptype IN ('a', 'i'))
        ) u ON u.sequence = q.oid
@@ -82,9 +83,6 @@ SELECT DISTINCT n.nspname, c.relname, w.word || ' of the sequence ' || q.relname
        (CASE WHEN s.seqincrement > 0 AND (s.seqmin <> 1 OR s.seqmax NOT IN (32767, 2147483647, 9223372036854775807))
              THEN 'MINVALUE, MAXVALUE' END),
        (CASE WHEN s.seqincrement < 0 THEN 'a step back' END),
-       (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a
-                           WHERE a.attrelid = u.owner AND a.attnum = u.place AND a.atttypid <> s.seqtypid)
-             THEN 'AS ' || pg_catalog.format_type(s.seqtypid, NULL) END),
        (CASE WHEN NOT u.owned THEN 'OWNED BY NONE' END)) w (word)
  WHERE w.word IS NOT NULL
 """

@@ -226,7 +226,7 @@ def _with_declared_types(connection: Connection, table: ReflectedTable, statemen
                 autoincrement=column.name == counted,
                 collation=collation if collation in _KEY_FORMS else EXACT,
                 default=None if (column.default or "").upper() == "NULL" else column.default,
-                counter=Counting("auto") if column.name == counted and numbered else None,
+                counter=Counting("auto" if numbered else "row number") if column.name == counted else None,
                 expression=generated.get(column.name, "") if column.generated else "",
             )
         )

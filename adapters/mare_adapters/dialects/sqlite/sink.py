@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.errors import SinkError
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import Counting, ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
 from mare_adapters.sinks.file_target import FileTarget
 from mare_adapters.sinks.target import Step, entered, fitted, is_mark, mark_of, seconds
@@ -134,7 +134,7 @@ class SqliteSink(FileTarget):
 
 def _counts(column: ReflectedColumn, table: ReflectedTable) -> str:
     """A whole number that is the key counts by itself; the word keeps numbers of removed rows from coming back."""
-    own = table.dialect == "sqlite" and column.counter is not None and table.key == (column.name,)
+    own = table.dialect == "sqlite" and column.counter == Counting("auto") and table.key == (column.name,)
     return " PRIMARY KEY AUTOINCREMENT" if own and column.sql_type.upper() == "INTEGER" else ""
 
 
