@@ -1,10 +1,15 @@
-"""What a target lacks of its source although nobody said so: the two reflections compared, fact by fact."""
+"""A twin of a database is made, and what it lacks although nobody said so is found: two reflections compared, fact by fact."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+import mare
+from mare.finding import open_sink, open_source
+from mare.ports import Foresees
+from mare.release.storage import output_tables
+from mare.sampling.sample import sink_tables
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 _COLUMN = ("sql_type", "nullable", "values", "min", "max", "default", "counter", "generated", "expression", "virtual", "comment")
@@ -61,3 +66,30 @@ def _of_fact(table: ReflectedTable, made: ReflectedTable, fact: str) -> Iterator
                     *columns,
                 ),
             )
+
+
+def fitted(schema: str, source: str) -> mare.Release:
+    plan = mare.plan(mare.load_schema(schema), mare.Budget(epsilon=100, delta=1e-9))
+    return mare.fit(plan, source, unsafe_seed=1)
+
+
+def poured(release: mare.Release, target: str, *, replace: bool = False) -> tuple[str, ...]:
+    """Sample, and give what the target says was left out."""
+    from mare.sampling import pour, start
+
+    with open_sink(target, replace=replace) as sink:
+        pour(start(release), sink)
+    return sink.notes
+
+
+def made_twin(schema: str, source: str, target: str) -> tuple[str, ...]:
+    return poured(fitted(schema, source), target)
+
+
+def foreseen(schema: str, source: str, target: str) -> tuple[str, ...]:
+    """What the target will lack, told before any fit."""
+    with open_source(source) as opened:
+        tables = sink_tables(mare.load_schema(schema), output_tables(mare.load_schema(schema), opened.reflect()))
+    with open_sink(target) as sink:
+        assert isinstance(sink, Foresees)
+        return sink.foresee(tables)
