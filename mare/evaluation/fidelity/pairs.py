@@ -126,12 +126,12 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], St
         for i, pair in enumerate(pairs):
             other, _, back = pair.there
             real = counts["real"][i]
+            if pair.here == other and back in (1, ANY_OTHER):
+                steps[table, other.name] = {name: held[i] for name, held in counts.items()}
             if real.sum() < FEWEST_ROWS <= rows:
                 too_few.setdefault(pair.kind, set()).add(table)
                 continue
             closeness = {name: _closeness(real, counts[name][i]) for name in coded.others}
-            if pair.here == other and back in (1, ANY_OTHER):
-                steps[table, other.name] = {name: held[i] for name, held in counts.items()}
             apart = _apart(coded.histogram(pair.here), coded.histogram(other))
             closeness["shuffled"] = _closeness(real, apart * int(real.sum()))
             drawn = rng.multinomial(int(real.sum()), apart.ravel()).reshape(apart.shape)

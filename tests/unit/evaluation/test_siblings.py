@@ -119,3 +119,12 @@ def test_what_hardly_any_real_row_has_is_not_compared_and_told() -> None:
     assert any(p.kind == "row" and p.table == "years" for p in alone.pairs)
     notes = [note.line() for note in alone.notes]
     assert "real rows: not compared with other rows of the same parent, which fewer than 50 of them have: years" in notes
+
+
+def test_a_sequence_in_which_hardly_anybody_comes_twice_is_evaluated() -> None:
+    sequential = load_schema(PUPILS.replace("type: independent, max_rows: 6", "type: sequential, order_by: math, max_rows: 6"))
+    first = world(1)["years"].drop_duplicates("pid")
+    alone = mare.evaluate(sequential, {**world(1), "years": pd.concat([first, first.head(3)])}, world(2))
+    assert not any(p.kind == "previous" for p in alone.pairs)
+    assert alone.transitions
+    assert verdict(alone)
