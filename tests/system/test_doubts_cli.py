@@ -89,5 +89,6 @@ def test_a_cap_that_cuts_most_rows_is_told_as_far_as_noisy_numbers_show_it(tmp_p
     done = mare("fit", "schema.yaml", *asked, "--json", folder=tmp_path)
     cut = [doubt for doubt in json.loads(done.stdout)["doubts"] if "`max_rows` (5)" in doubt["what"]]
     assert [doubt["where"] for doubt in cut] == ["visits"] * told
-    assert ("`max_rows` (5)" in mare("ledger", "r.mare", folder=tmp_path).stdout) == told
+    ledger = " ".join(mare("ledger", "r.mare", folder=tmp_path).stdout.split())  # in lines that end anywhere
+    assert ("`max_rows` (5)" in ledger) == told
     assert ("`max_rows` (5)" in " ".join(map(str, library.load_release(tmp_path / "r.mare").doubts))) == told

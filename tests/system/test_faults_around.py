@@ -151,7 +151,8 @@ def test_a_connection_that_drops_while_reading_is_said_and_nothing_is_written(
     assert done.returncode == 2
     assert f"table {table} cannot be read" in done.stderr
     assert "closed the connection" in done.stderr
-    assert len(faults_said(done.stderr)) == 1
+    hidden = "row level security hides those that this user may not see"  # known beforehand, and no fault
+    assert len([line for line in faults_said(done.stderr) if "will lack this" not in line and hidden not in line]) == 1
     assert secret not in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["b"]
     assert len(budget.read().reservations) == 1
