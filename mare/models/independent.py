@@ -1,8 +1,7 @@
 """The independent baseline: one noisy histogram per column, every column drawn on its own.
 
-It keeps each column's distribution and nothing else: the floor that every other model has to beat. Entities are clipped as in
-PrivBayes: with noise by the caps, generous ones would drown it, and to beat it would mean nothing. Where it stands: between the
-curator, which answers and charges, and the sampler.
+It keeps each column's distribution and nothing else: the floor that every other model has to beat. Where it stands:
+between the curator, which answers and charges, and the sampler.
 """
 
 from __future__ import annotations
@@ -22,12 +21,10 @@ from .clarity import Clarity, Margin, read_clarity
 from .protocol import FittedModel, Workload
 
 if TYPE_CHECKING:
-    from mare.privacy.curator import ChosenClip, Curator, NoisyCounts
+    from mare.privacy.curator import Curator, NoisyCounts
 
 NEGATIVES = ("norm-sub", "clip")
 _PREFIX = "column."
-_CLIP_PORTION = 0.04
-"""Of the budget, what choosing a clip costs."""
 
 
 def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
@@ -92,7 +89,7 @@ class IndependentModel:
         rule = _negatives(task)
         if not len(task.columns):
             return FittedIndependent({})
-        answers = curator.counts([Marginal.of(name) for name in task.columns], 1.0, _clip(curator))
+        answers = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
         named = dict(zip(task.columns, answers, strict=True))
         drawn = {}
         for name, answer in named.items():
@@ -110,13 +107,6 @@ class IndependentModel:
             if not (np.isfinite(weights).all() and (weights >= 0).all() and abs(float(weights.sum()) - 1) < 1e-6):  # type: ignore[operator]
                 raise ReleaseError(f"group {task.group!r}: the distribution of {name!r} is not one.")
         return FittedIndependent(probabilities, read_clarity(task, arrays))
-
-
-def _clip(curator: Curator) -> ChosenClip | None:
-    """One factor per entity for all columns, chosen with budget; an entity with one row has nothing to clip."""
-    from mare.privacy.curator import Clip
-
-    return None if curator.max_rows_per_entity == 1 else Clip.chosen(portion=_CLIP_PORTION)
 
 
 def _margin(drawn: NDArray[np.float64], answer: NoisyCounts) -> Margin:
